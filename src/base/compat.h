@@ -1,0 +1,99 @@
+/*
+ * base/compat.h
+ *		The only file that knows PostgreSQL versions (15 to 18).
+ *
+ * Everything has a name of our own; a PostgreSQL name is never redefined.
+ */
+#ifndef SE_COMPAT_H
+#define SE_COMPAT_H
+
+#include "access/xloginsert.h"
+#include "access/xlogreader.h"
+#include "miscadmin.h"
+#include "replication/slot.h"
+#include "storage/latch.h"
+#include "storage/proc.h"
+#include "utils/wait_event.h"
+
+#if PG_VERSION_NUM < 150000
+#error "stream_engine needs PostgreSQL 15 or newer"
+#endif
+
+#if PG_VERSION_NUM >= 180000
+#define SE_MODULE_MAGIC PG_MODULE_MAGIC_EXT(.name = "stream_engine", .version = "1.0")
+#else
+#define SE_MODULE_MAGIC PG_MODULE_MAGIC
+#endif
+
+/* XLogRegisterData with const data; the caller's bytes are only read. */
+static inline void
+se_compat_xlog_register(const void *data, uint32 len)
+{
+#if PG_VERSION_NUM >= 180000
+	XLogRegisterData(data, len);
+#else
+	XLogRegisterData((char *) data, len);
+#endif
+}
+
+/* Create a physical, persistent slot and keep it acquired. */
+static inline void
+se_compat_slot_create(const char *name)
+{
+#if PG_VERSION_NUM >= 190000
+	ReplicationSlotCreate(name, false, RS_PERSISTENT, false, false, false, false);
+#elif PG_VERSION_NUM >= 170000
+	ReplicationSlotCreate(name, false, RS_PERSISTENT, false, false, false);
+#else
+	ReplicationSlotCreate(name, false, RS_PERSISTENT, false);
+#endif
+}
+
+/* Acquire a slot; raises if another process holds it. */
+static inline void
+se_compat_slot_acquire(const char *name)
+{
+#if PG_VERSION_NUM >= 180000
+	ReplicationSlotAcquire(name, true, false);
+#else
+	ReplicationSlotAcquire(name, true);
+#endif
+}
+
+/* Has the acquired slot lost WAL it was asked to keep? */
+static inline bool
+se_compat_slot_is_lost(void)
+{
+#if PG_VERSION_NUM >= 160000
+	return MyReplicationSlot->data.invalidated != RS_INVAL_NONE;
+#else
+	return MyReplicationSlot->data.invalidated_at != InvalidXLogRecPtr;
+#endif
+}
+
+/* A named wait event; below 17 every extension waits as "Extension". */
+static inline uint32
+se_compat_wait_event(const char *name)
+{
+#if PG_VERSION_NUM >= 170000
+	return WaitEventExtensionNew(name);
+#else
+	return PG_WAIT_EXTENSION;
+#endif
+}
+
+/* The index of a process in ProcGlobal->allProcs, from 0. */
+static inline int
+se_compat_my_proc_number(void)
+{
+#if PG_VERSION_NUM >= 170000
+	return MyProcNumber;
+#else
+	return MyProc->pgprocno;
+#endif
+}
+
+/* Column i of a descriptor, and where a value of it must begin. */
+#define se_compat_attr(desc, i) TupleDescAttr(desc, i)
+
+#endif							/* SE_COMPAT_H */

@@ -1,0 +1,335 @@
+/*
+ * base/job_slot.c
+ *		Job slots, and who wakes whom.
+ *
+ * Latches are set through a process's index in ProcGlobal: a late SetLatch on a
+ * recycled index only wakes somebody for nothing.
+ */
+#include "postgres.h"
+
+#include "base/compat.h"
+#include "base/job_slot.h"
+#include "base/settings.h"
+#include "base/shmem.h"
+#include "storage/proc.h"
+#include "storage/spin.h"
+
+#define MAX_DATABASES 64
+
+/* A coordinator, or just what was announced for its database. */
+typedef struct DatabaseEntry
+{
+	Oid			database;		/* InvalidOid = free */
+	int			coordinator;	/* proc number, -1 = none */
+	XLogRecPtr	announced;
+} DatabaseEntry;
+
+typedef struct SeJobShared
+{
+	/* immutable after init */
+	int			tranche;
+
+	/* protects identity and life of slots */
+	LWLock		lock;
+	uint64		generation;
+
+	/* protected by mutex */
+	slock_t		mutex;
+	int			launcher;		/* proc number, -1 = none */
+	DatabaseEntry databases[MAX_DATABASES];
+
+	SeJobSlot	slots[FLEXIBLE_ARRAY_MEMBER];
+} SeJobShared;
+
+static SeJobShared *MyJobs = NULL;
+
+static void
+init_slots(void *memory)
+{
+	SeJobShared *jobs = memory;
+
+	jobs->tranche = LWLockNewTrancheId();
+	LWLockInitialize(&jobs->lock, jobs->tranche);
+	SpinLockInit(&jobs->mutex);
+	jobs->launcher = -1;
+	for (int i = 0; i < se_max_jobs; i++)
+	{
+		SeJobSlot  *slot = &jobs->slots[i];
+
+		slot->worker_proc = -1;
+		pg_atomic_init_u64(&slot->wanted_lsn, 0);
+		pg_atomic_init_u64(&slot->read_lsn, 0);
+		pg_atomic_init_u64(&slot->reflected_lsn, 0);
+		pg_atomic_init_u64(&slot->restart_lsn, 0);
+		pg_atomic_init_u64(&slot->watermark, (uint64) SE_TIME_MIN);
+		for (int c = 0; c < SE_JOB_COUNTERS; c++)
+			pg_atomic_init_u64(&slot->counters[c], 0);
+		for (int o = 0; o < SE_JOB_MAX_OPERATORS; o++)
+		{
+			pg_atomic_init_u64(&slot->operators[o].rows_in, 0);
+			pg_atomic_init_u64(&slot->operators[o].rows_out, 0);
+			pg_atomic_init_u64(&slot->operators[o].watermark, (uint64) SE_TIME_MIN);
+			pg_atomic_init_u64(&slot->operators[o].state_bytes, 0);
+			pg_atomic_init_u64(&slot->operators[o].state_entries, 0);
+		}
+		ConditionVariableInit(&slot->changed);
+	}
+}
+
+void
+se_job_slot_init(void)
+{
+	se_shmem_register("stream_engine jobs",
+					  offsetof(SeJobShared, slots) + sizeof(SeJobSlot) * se_max_jobs,
+					  init_slots, (void **) &MyJobs);
+}
+
+LWLock *
+se_job_slot_lock(void)
+{
+	se_shmem_require();
+	return &MyJobs->lock;
+}
+
+SeJobSlot *
+se_job_slot_at(int i)
+{
+	Assert(i >= 0 && i < se_max_jobs);
+	return &MyJobs->slots[i];
+}
+
+SeJobSlot *
+se_job_slot_find(Oid database, Oid job)
+{
+	Assert(LWLockHeldByMe(&MyJobs->lock));
+	for (int i = 0; i < se_max_jobs; i++)
+	{
+		SeJobSlot  *slot = &MyJobs->slots[i];
+
+		if (slot->in_use && slot->database == database && slot->job == job)
+			return slot;
+	}
+	return NULL;
+}
+
+SeJobSlot *
+se_job_slot_take(Oid database, Oid job)
+{
+	Assert(LWLockHeldByMeInMode(&MyJobs->lock, LW_EXCLUSIVE));
+	for (int i = 0; i < se_max_jobs; i++)
+	{
+		SeJobSlot  *slot = &MyJobs->slots[i];
+
+		if (slot->in_use)
+			continue;
+		slot->in_use = true;
+		slot->generation = ++MyJobs->generation;
+		slot->database = database;
+		slot->job = job;
+		slot->state = SE_JOB_STARTING;
+		slot->worker_pid = 0;
+		slot->worker_proc = -1;
+		slot->attempt = 0;
+		slot->failures = 0;
+		slot->restart_at = 0;
+		slot->error_sqlstate = 0;
+		slot->error[0] = '\0';
+		pg_atomic_write_u64(&slot->wanted_lsn, 0);
+		pg_atomic_write_u64(&slot->read_lsn, 0);
+		pg_atomic_write_u64(&slot->reflected_lsn, 0);
+		pg_atomic_write_u64(&slot->restart_lsn, 0);
+		pg_atomic_write_u64(&slot->watermark, (uint64) SE_TIME_MIN);
+		for (int c = 0; c < SE_JOB_COUNTERS; c++)
+			pg_atomic_write_u64(&slot->counters[c], 0);
+		for (int o = 0; o < SE_JOB_MAX_OPERATORS; o++)
+		{
+			pg_atomic_write_u64(&slot->operators[o].rows_in, 0);
+			pg_atomic_write_u64(&slot->operators[o].rows_out, 0);
+			pg_atomic_write_u64(&slot->operators[o].watermark, (uint64) SE_TIME_MIN);
+			pg_atomic_write_u64(&slot->operators[o].state_bytes, 0);
+			pg_atomic_write_u64(&slot->operators[o].state_entries, 0);
+		}
+		return slot;
+	}
+	return NULL;
+}
+
+void
+se_job_slot_free(SeJobSlot *slot)
+{
+	Assert(LWLockHeldByMeInMode(&MyJobs->lock, LW_EXCLUSIVE));
+	slot->in_use = false;
+	slot->generation = ++MyJobs->generation;
+	slot->database = InvalidOid;
+	slot->job = InvalidOid;
+	ConditionVariableBroadcast(&slot->changed);
+}
+
+void
+se_job_slot_set_state(SeJobSlot *slot, SeJobState state)
+{
+	LWLockAcquire(&MyJobs->lock, LW_EXCLUSIVE);
+	slot->state = state;
+	LWLockRelease(&MyJobs->lock);
+	ConditionVariableBroadcast(&slot->changed);
+}
+
+const char *
+se_job_state_name(SeJobState state)
+{
+	switch (state)
+	{
+		case SE_JOB_STARTING:
+			return "starting";
+		case SE_JOB_RUNNING:
+			return "running";
+		case SE_JOB_STOPPING:
+			return "stopping";
+		case SE_JOB_STOPPED:
+			return "stopped";
+		case SE_JOB_RESTARTING:
+			return "restarting";
+		case SE_JOB_FAILED:
+			return "failed";
+		case SE_JOB_WAITING:
+			return "waiting";
+		case SE_JOB_DORMANT:
+			return "dormant";
+	}
+	return "unknown";
+}
+
+static void
+wake(int proc_number)
+{
+	if (proc_number >= 0)
+		SetLatch(&ProcGlobal->allProcs[proc_number].procLatch);
+}
+
+/* Entry of a database, made if wanted. Caller holds the mutex; NULL when the table is full. */
+static DatabaseEntry *
+database_entry(Oid database, bool make)
+{
+	DatabaseEntry *free_entry = NULL;
+
+	for (int i = 0; i < MAX_DATABASES; i++)
+	{
+		DatabaseEntry *entry = &MyJobs->databases[i];
+
+		if (entry->database == database)
+			return entry;
+		if (entry->database == InvalidOid && free_entry == NULL)
+			free_entry = entry;
+	}
+	if (!make || free_entry == NULL)
+		return NULL;
+	free_entry->database = database;
+	free_entry->coordinator = -1;
+	free_entry->announced = InvalidXLogRecPtr;
+	return free_entry;
+}
+
+void
+se_job_slot_wake_readers(Oid database, XLogRecPtr lsn)
+{
+	if (MyJobs == NULL)
+		return;
+	if (lsn != InvalidXLogRecPtr)
+	{
+		DatabaseEntry *entry;
+
+		SpinLockAcquire(&MyJobs->mutex);
+		entry = database_entry(database, true);
+		if (entry != NULL && entry->announced < lsn)
+			entry->announced = lsn;
+		SpinLockRelease(&MyJobs->mutex);
+	}
+
+	/* A worker that registers right now looks at the log anyway: no lock needed. */
+	for (int i = 0; i < se_max_jobs; i++)
+	{
+		SeJobSlot  *slot = &MyJobs->slots[i];
+
+		if (slot->in_use && slot->database == database)
+			wake(slot->worker_proc);
+	}
+}
+
+XLogRecPtr
+se_job_slot_announced_lsn(Oid database)
+{
+	DatabaseEntry *entry;
+	XLogRecPtr	lsn;
+
+	SpinLockAcquire(&MyJobs->mutex);
+	entry = database_entry(database, false);
+	lsn = entry ? entry->announced : InvalidXLogRecPtr;
+	SpinLockRelease(&MyJobs->mutex);
+	return lsn;
+}
+
+/* Set or clear the coordinator of a database. */
+static void
+set_coordinator(Oid database, int proc_number)
+{
+	DatabaseEntry *entry;
+
+	SpinLockAcquire(&MyJobs->mutex);
+	entry = database_entry(database, proc_number >= 0);
+	if (entry != NULL)
+		entry->coordinator = proc_number;
+	SpinLockRelease(&MyJobs->mutex);
+	if (entry == NULL && proc_number >= 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+				 errmsg("stream_engine can be used in at most %d databases of a server", MAX_DATABASES)));
+}
+
+void
+se_job_slot_register_coordinator(Oid database)
+{
+	set_coordinator(database, se_compat_my_proc_number());
+}
+
+void
+se_job_slot_unregister_coordinator(Oid database)
+{
+	set_coordinator(database, -1);
+}
+
+void
+se_job_slot_wake_coordinator(Oid database)
+{
+	DatabaseEntry *entry;
+	int			proc_number = -1;
+
+	if (MyJobs == NULL)
+		return;
+	SpinLockAcquire(&MyJobs->mutex);
+	entry = database_entry(database, false);
+	if (entry != NULL)
+		proc_number = entry->coordinator;
+	SpinLockRelease(&MyJobs->mutex);
+	wake(proc_number);
+}
+
+void
+se_job_slot_register_launcher(void)
+{
+	SpinLockAcquire(&MyJobs->mutex);
+	MyJobs->launcher = se_compat_my_proc_number();
+	SpinLockRelease(&MyJobs->mutex);
+}
+
+void
+se_job_slot_wake_launcher(void)
+{
+	int			proc_number;
+
+	if (MyJobs == NULL)
+		return;
+	SpinLockAcquire(&MyJobs->mutex);
+	proc_number = MyJobs->launcher;
+	SpinLockRelease(&MyJobs->mutex);
+	wake(proc_number);
+}

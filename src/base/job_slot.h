@@ -1,0 +1,151 @@
+/*
+ * base/job_slot.h
+ *		What is shared about a running job: one slot per job, in shared memory.
+ *
+ * Words: a *job* is named by its result table's OID within its database; a *slot*
+ * is the place in shared memory through which sessions, the coordinator and the
+ * job's worker talk. Slots are taken by the coordinator when it first sees the job
+ * in the catalog and freed by it when the job is gone; `generation` tells a late
+ * waiter that the slot now belongs to somebody else.
+ *
+ * States (the ones `stream_engine.jobs` shows):
+ *
+ *	   (catalog) --> STARTING --> RUNNING --> STOPPING --> STOPPED
+ *						|  ^		 |
+ *						|  +-- RESTARTING (error; back-off runs)
+ *						+---> FAILED	 data error, or WAL lost: a person decides
+ *						+---> WAITING	 no free worker, no slot: retried by itself
+ *	   DORMANT: the catalog row carries another cluster's identity (N16)
+ */
+#ifndef SE_JOB_SLOT_H
+#define SE_JOB_SLOT_H
+
+#include "base/se.h"
+#include "access/xlogdefs.h"
+#include "port/atomics.h"
+#include "storage/condition_variable.h"
+#include "storage/lwlock.h"
+
+typedef enum SeJobState
+{
+	SE_JOB_STARTING = 1,
+	SE_JOB_RUNNING,
+	SE_JOB_STOPPING,
+	SE_JOB_STOPPED,
+	SE_JOB_RESTARTING,
+	SE_JOB_FAILED,
+	SE_JOB_WAITING,
+	SE_JOB_DORMANT
+} SeJobState;
+
+/* Counters a worker publishes; readers take them without a lock. */
+typedef enum SeJobCounter
+{
+	SE_COUNT_ROWS_IN,			/* rows the source delivered */
+	SE_COUNT_ROWS_OUT,			/* rows written to the result (inserts + updates) */
+	SE_COUNT_LATE_ROWS,			/* rows late for all their windows */
+	SE_COUNT_LATE_PAIRS,		/* (row, window) pairs missed */
+	SE_COUNT_COMMITS,
+	SE_COUNT_COMMIT_US,			/* time spent in commits, summed */
+	SE_COUNT_COMMIT_BYTES,		/* state chunk bytes written, summed */
+	SE_COUNT_STATE_BYTES,		/* gauge */
+	SE_COUNT_STATE_ENTRIES,		/* gauge */
+	SE_COUNT_PENDING_ROWS,		/* gauge: results not yet committed */
+	SE_COUNT_SKIPPED_TXNS,		/* transactions begun before the start, left out whole */
+	SE_COUNT_BUSY_US,
+	SE_COUNT_IDLE_US,
+	SE_COUNT_LATENCY_US,		/* gauge: source commit to result commit, last commit */
+	SE_COUNT_WAL_READ,			/* bytes of log scanned */
+	SE_JOB_COUNTERS				/* number of them */
+} SeJobCounter;
+
+#define SE_JOB_ERROR_LEN 256
+#define SE_JOB_MAX_OPERATORS 16
+
+/* Live counters of one operator, indexed by graph node id. */
+typedef struct SeOperatorCounters
+{
+	pg_atomic_uint64 rows_in;
+	pg_atomic_uint64 rows_out;
+	pg_atomic_uint64 watermark; /* SeTime */
+	pg_atomic_uint64 state_bytes;
+	pg_atomic_uint64 state_entries;
+} SeOperatorCounters;
+
+typedef struct SeJobSlot
+{
+	/* identity: protected by SeJobShared->lock, written by the coordinator */
+	bool		in_use;
+	uint64		generation;
+	Oid			database;
+	Oid			job;
+
+	/* life: protected by SeJobShared->lock; coordinator and worker write */
+	SeJobState	state;
+	int			worker_pid;		/* 0 = no worker */
+	int			worker_proc;	/* index in ProcGlobal->allProcs, -1 = none */
+	uint64		attempt;		/* raised by the coordinator at every start */
+	int			failures;		/* consecutive; a commit clears it */
+	int64		restart_at;		/* TimestampTz of the next try while RESTARTING */
+	int			error_sqlstate;
+	char		error[SE_JOB_ERROR_LEN];
+
+	/* requests: atomic, sessions write */
+	pg_atomic_uint64 wanted_lsn;	/* commit at once when this is reflected */
+
+	/* progress: atomic, the worker writes */
+	pg_atomic_uint64 read_lsn;	/* log delivered up to here */
+	pg_atomic_uint64 reflected_lsn; /* all before it is in the visible result */
+	pg_atomic_uint64 restart_lsn;	/* of the newest durable position: WAL needed from here */
+	pg_atomic_uint64 watermark; /* SeTime, SE_TIME_MIN = none */
+	pg_atomic_uint64 counters[SE_JOB_COUNTERS];
+	SeOperatorCounters operators[SE_JOB_MAX_OPERATORS];
+
+	/* waking: the CV is broadcast at every change of state or reflected_lsn */
+	ConditionVariable changed;
+} SeJobSlot;
+
+/* Registers shared memory. Runs in: _PG_init. */
+extern void se_job_slot_init(void);
+
+/* The lock over identity and life of all slots. */
+extern LWLock *se_job_slot_lock(void);
+
+/* Slot of a job in a database, or NULL. Caller holds the lock (shared at least). */
+extern SeJobSlot *se_job_slot_find(Oid database, Oid job);
+
+/* Take a free slot; NULL if stream_engine.max_jobs are in use. Caller holds the lock exclusively. */
+extern SeJobSlot *se_job_slot_take(Oid database, Oid job);
+
+/* Free a slot and wake its waiters. Caller holds the lock exclusively. */
+extern void se_job_slot_free(SeJobSlot *slot);
+
+/* i-th slot, 0 <= i < se_max_jobs, in use or not. */
+extern SeJobSlot *se_job_slot_at(int i);
+
+/* Set a state under the lock taken here, and wake waiters. */
+extern void se_job_slot_set_state(SeJobSlot *slot, SeJobState state);
+
+extern const char *se_job_state_name(SeJobState state);
+
+/*
+ * Wake the workers of a database (all of them: every job reads the log), after
+ * making known that the log matters up to `lsn` (so that they flush it themselves
+ * if the commit was asynchronous, N26). Runs in: sessions, after commit.
+ */
+extern void se_job_slot_wake_readers(Oid database, XLogRecPtr lsn);
+
+/* The highest `lsn` given to se_job_slot_wake_readers for a database. */
+extern XLogRecPtr se_job_slot_announced_lsn(Oid database);
+
+/*
+ * The coordinator of a database: registered by itself, woken by sessions whose
+ * commit changed a job; and the launcher likewise.
+ */
+extern void se_job_slot_register_coordinator(Oid database);
+extern void se_job_slot_unregister_coordinator(Oid database);
+extern void se_job_slot_wake_coordinator(Oid database);
+extern void se_job_slot_register_launcher(void);
+extern void se_job_slot_wake_launcher(void);
+
+#endif							/* SE_JOB_SLOT_H */

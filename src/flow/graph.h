@@ -1,0 +1,137 @@
+/*
+ * flow/graph.h
+ *		The dataflow graph: what plan/ makes of a query and runtime/ turns into operators.
+ *
+ * Nodes are read-only once made. Columns are numbered from 0; expressions refer to
+ * column c of the node's input as Var(varno = 1, varattno = c + 1), ready for
+ * ExecInitExpr with the input row as scan tuple. Node ids are stable for a query (in
+ * depth-first order, sink last) and name the state records, so a changed query must
+ * not load old state: the graph's fingerprint says so.
+ */
+#ifndef SE_GRAPH_H
+#define SE_GRAPH_H
+
+#include "base/se.h"
+#include "access/tupdesc.h"
+#include "lib/stringinfo.h"
+#include "nodes/pg_list.h"
+#include "nodes/primnodes.h"
+#include "time/window.h"
+
+typedef enum SeNodeKind
+{
+	SE_NODE_LOG_SOURCE = 1,
+	SE_NODE_CALC,
+	SE_NODE_WINDOW_EXPAND,
+	SE_NODE_WINDOW_AGG,
+	SE_NODE_GROUP_AGG,
+	SE_NODE_TABLE_SINK
+} SeNodeKind;
+
+/* How a node's output changes: only +I, or also updates of rows with a key. */
+typedef enum SeChangeMode
+{
+	SE_MODE_APPEND = 1,
+	SE_MODE_UPSERT
+} SeChangeMode;
+
+/* The base of every node: first member. */
+typedef struct SeNode
+{
+	SeNodeKind	kind;
+	int			id;
+	List	   *inputs;			/* SeNode *, in input order */
+	TupleDesc	desc;			/* output columns; NULL for a sink */
+	SeChangeMode mode;			/* of the output */
+} SeNode;
+
+/* Column sources that are not attributes of the stream. */
+#define SE_COLUMN_PROCTIME	(-100)	/* commit time of the row, running maximum */
+
+typedef struct SeLogSourceNode
+{
+	SeNode		node;
+	Oid			stream;			/* the foreign table */
+	AttrNumber *attnos;			/* one per output column: attribute number or SE_COLUMN_… */
+	AttrNumber	event_time;		/* attribute number of the event time, 0 = none */
+	Oid			event_time_type;	/* TIMESTAMPOID or TIMESTAMPTZOID */
+} SeLogSourceNode;
+
+/* Filter, then project. */
+typedef struct SeCalcNode
+{
+	SeNode		node;
+	List	   *quals;			/* Expr *, implicit AND, planned (expression_planner) */
+	List	   *targets;		/* Expr *, one per output column, planned */
+} SeCalcNode;
+
+/* One output row per window of the row: input columns, then start, end, time. */
+typedef struct SeWindowExpandNode
+{
+	SeNode		node;
+	SeWindow	window;
+	int			time_column;
+} SeWindowExpandNode;
+
+/* How an aggregate call is computed. */
+typedef enum SeAggMethod
+{
+	SE_AGG_NATIVE = 1,			/* count, sum, avg, min, max over common types */
+	SE_AGG_STATE,				/* transition state kept: by value or flat */
+	SE_AGG_SERIAL,				/* internal state, with serial and deserial functions */
+	SE_AGG_REPLAY				/* arguments kept, transition and final run at emission */
+} SeAggMethod;
+
+/* One aggregate call; equal calls share one. */
+typedef struct SeAggCall
+{
+	Aggref	   *aggref;			/* args as Vars over the input columns; for AggGetAggref */
+	List	   *args;			/* int: input column of each (direct, then aggregated) argument */
+	int			filter;			/* input column of the FILTER boolean, -1 = none */
+	SeAggMethod method;
+	bool		mergeable;		/* states of slices can be combined */
+} SeAggCall;
+
+/* The end of windows at which groups are emitted; output: keys, start, end, aggregates. */
+typedef struct SeWindowAggNode
+{
+	SeNode		node;
+	SeWindow	window;
+	bool		sliced;			/* true: by time_column into slices; false: rows carry their window */
+	int			time_column;	/* sliced */
+	int			start_column;	/* not sliced: input columns of the row's window */
+	int			end_column;
+	List	   *keys;			/* int: input columns, window columns not among them */
+	List	   *key_eq;			/* Oid: equality operator of each key */
+	List	   *calls;			/* SeAggCall * */
+} SeWindowAggNode;
+
+/* One row per group, kept up to date; output: keys, aggregates. */
+typedef struct SeGroupAggNode
+{
+	SeNode		node;
+	List	   *keys;			/* int: input columns; NIL = one row from the start on */
+	List	   *key_eq;			/* Oid */
+	List	   *calls;			/* SeAggCall * */
+} SeGroupAggNode;
+
+typedef struct SeTableSinkNode
+{
+	SeNode		node;
+	Oid			table;			/* InvalidOid while only explaining */
+	List	   *key_columns;	/* int: input columns that identify a row; NIL = append only */
+} SeTableSinkNode;
+
+typedef struct SeGraph
+{
+	List	   *nodes;			/* SeNode *, inputs before users; index = id */
+	SeNode	   *sink;
+	uint64		fingerprint;	/* of everything that decides the meaning of state */
+	List	   *streams;		/* Oid */
+} SeGraph;
+
+/* The graph as indented text, for explain and golden tests (flow/graph_print.c). */
+typedef void (*SeGraphAnnotate) (StringInfo out, const SeNode *node, void *arg);
+extern char *se_graph_print(const SeGraph *graph, SeGraphAnnotate annotate, void *arg);
+
+#endif							/* SE_GRAPH_H */

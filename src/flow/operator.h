@@ -1,0 +1,225 @@
+/*
+ * flow/operator.h
+ *		The operator: what every step of a dataflow is, and the law of its callbacks.
+ *
+ * Operators form a chain in one process; rows are *pushed* from a source through
+ * operators to a sink by plain function calls. Only sources are polled.
+ *
+ * Runs in: task worker. Everything here is called inside a *round*: a read-only
+ * transaction with an active snapshot, the user switched to the owner of the result
+ * in a restricted operation. Round memory is TopTransactionContext's child and gone
+ * after the round: state lives in op->memory (or the job's DSA area).
+ *
+ * I10 An operator is row-atomic: it evaluates all that can fail for a row before it
+ * stores anything for it. Before the first store of a round it calls
+ * se_env_state_touched(); an ERROR after that makes the job's state void and the unit
+ * is restored from its last commit.
+ */
+#ifndef SE_OPERATOR_H
+#define SE_OPERATOR_H
+
+#include "base/se.h"
+#include "flow/row.h"
+#include "flow/snapshot.h"
+
+typedef struct SeOperator SeOperator;
+
+/* What the task offers to its operators. One per job, read-only but for the marked. */
+typedef struct SeOperatorEnv
+{
+	/* identity */
+	Oid			job;			/* OID of the result table */
+	int			unit;
+
+	/* memory */
+	MemoryContext memory;		/* lives as long as the chain */
+	struct dsa_area *area;		/* keyed state of the job lives here */
+	uint64		state_limit;	/* bytes: stream_engine.state_memory of the job */
+	uint64		state_bytes;	/* written by operators: what they hold in all */
+
+	/* flags the task reads after every push */
+	bool		state_touched;	/* I10: something was stored in this round */
+	bool		output_full;	/* sink: pending results reached their bound, commit soon */
+
+	/* late counters, part of the unit's position row (design 7) */
+	int64		late_rows;
+	int64		late_pairs;
+
+	struct SeJobSlot *slot;		/* counters; NULL in unit tests */
+} SeOperatorEnv;
+
+static inline void
+se_env_state_touched(SeOperatorEnv *env)
+{
+	env->state_touched = true;
+}
+
+/* Change what the job holds by delta bytes; 53200 with a hint when above the limit. */
+extern void se_env_account(SeOperatorEnv *env, int64 delta);
+
+typedef struct SeOperatorOps
+{
+	const char *name;			/* as shown in explain: "window aggregate" */
+
+	/*
+	 * Take a batch on one input. The batch and its memory belong to the caller
+	 * and are gone afterwards. Must process every row, or keep (copy) what it
+	 * cannot process yet: see resume. wm[i] of a row is obeyed *before* the row,
+	 * wm_end after the last one; a later watermark() call with the same value is
+	 * then a no-op. Must fully process a watermark (emit all it triggers) before
+	 * passing on rows or watermarks behind it.
+	 */
+	void		(*push) (SeOperator *op, int input, SeBatch *batch);
+
+	/*
+	 * The watermark of one input is now H (>= any before; a row that comes later
+	 * with an event time < H is late). With several inputs the operator's own
+	 * watermark is the minimum over its active ones (flow/inputs.h). Must be
+	 * forwarded, after everything it triggers.
+	 */
+	void		(*watermark) (SeOperator *op, int input, SeTime h);
+
+	/* An input has become idle (true) or active again (false): semantics 0.1. */
+	void		(*idle) (SeOperator *op, int input, bool idle);
+
+	/*
+	 * Processing time has reached `now` (a tick mark was met in the log).
+	 */
+	void		(*timer) (SeOperator *op, SeTime now);
+
+	/*
+	 * Go on with work that was left when env->output_full stopped it (a firing of
+	 * a million groups). Returns true when nothing is left. The task commits
+	 * before it calls this, and polls no source until it returned true. Rows
+	 * pushed meanwhile are kept by the operator, in order, and are part of its
+	 * state.
+	 */
+	bool		(*resume) (SeOperator *op);
+
+	/*
+	 * A commit follows: emit what is held back until then (un-windowed groups emit
+	 * the net change since the last commit here, so that a row changes once per
+	 * commit). Still in the read-only round; user code may run.
+	 */
+	void		(*prepare) (SeOperator *op);
+
+	/*
+	 * Pre-commit: append what changed since the last snapshot. Runs in the writing
+	 * transaction; must not run user code except sinks' inserts. Sinks write their
+	 * pending rows here.
+	 */
+	void		(*snapshot) (SeOperator *op, SeSnapshotWriter *writer);
+
+	/*
+	 * The records of this operator that the checkpoint is about to delete: append
+	 * again what is still state. Called between snapshot calls' begin and end,
+	 * before this operator's own snapshot.
+	 */
+	void		(*rewrite) (SeOperator *op, const void *record, Size len);
+
+	/*
+	 * Play one record back, in written order, before anything else is called.
+	 * Every record is checked against its length: a bad one is ERROR
+	 * (data_corrupted), never a crash.
+	 */
+	void		(*restore) (SeOperator *op, const void *record, Size len);
+
+	/* All records are back: build what is derived (called also without any). */
+	void		(*restored) (SeOperator *op);
+
+	/* The commit that contained the last snapshot is visible. Cannot fail. */
+	void		(*checkpoint_done) (SeOperator *op);
+
+	/* Input ended (bounded source). A MAX watermark came before it. */
+	void		(*end) (SeOperator *op, int input);
+
+	/* Release what is not memory; may be called twice; cannot fail. */
+	void		(*close) (SeOperator *op);
+} SeOperatorOps;
+
+/* The base of every operator: first member of its struct. */
+struct SeOperator
+{
+	/* identity */
+	const SeOperatorOps *ops;
+	int			id;				/* graph node id: stable, names its records */
+	int			ninputs;
+	SeOperatorEnv *env;
+
+	/* output: NULL for a sink */
+	SeOperator *next;
+	int			next_input;
+	TupleDesc	out_desc;		/* rows this operator emits; NULL for a sink */
+
+	/* what the checked wrappers remember */
+	SeTime		watermark_in;	/* greatest seen on any input */
+	SeTime		watermark_out;
+	bool		ended;
+	bool		snapshotting;
+
+	/* counters, published by the task once per round */
+	uint64		rows_in;
+	uint64		rows_out;
+	uint64		state_bytes;
+	uint64		state_entries;
+};
+
+/* Fill the base; ops must be complete (every callback set). */
+extern void se_op_init(SeOperator *op, const SeOperatorOps *ops, int id, int ninputs,
+					   SeOperatorEnv *env, TupleDesc out_desc);
+
+/* Checked calls: all callers use these (Asserts in flow/operator.c). */
+extern void se_op_check_batch(SeOperator *op, int input, const SeBatch *batch);
+
+static inline void
+se_op_push(SeOperator *op, int input, SeBatch *batch)
+{
+#ifdef USE_ASSERT_CHECKING
+	se_op_check_batch(op, input, batch);
+#endif
+	op->rows_in += batch->nrows;
+	op->ops->push(op, input, batch);
+}
+
+static inline void
+se_op_watermark(SeOperator *op, int input, SeTime h)
+{
+	Assert(!op->ended && !op->snapshotting);
+	op->ops->watermark(op, input, h);
+}
+
+/* Send a batch, a watermark … to whoever is next. */
+static inline void
+se_op_emit(SeOperator *op, SeBatch *batch)
+{
+	op->rows_out += batch->nrows;
+	if (batch->nrows > 0)
+		se_op_push(op->next, op->next_input, batch);
+}
+
+static inline void
+se_op_emit_watermark(SeOperator *op, SeTime h)
+{
+	Assert(h >= op->watermark_out);
+	if (h > op->watermark_out)
+	{
+		op->watermark_out = h;
+		se_op_watermark(op->next, op->next_input, h);
+	}
+}
+
+/* For operators to which a callback means nothing: pass on, or do nothing. */
+extern void se_op_forward_watermark(SeOperator *op, int input, SeTime h);
+extern void se_op_forward_idle(SeOperator *op, int input, bool idle);
+extern void se_op_forward_timer(SeOperator *op, SeTime now);
+extern void se_op_forward_end(SeOperator *op, int input);
+extern bool se_op_nothing_to_resume(SeOperator *op);
+extern void se_op_no_prepare(SeOperator *op);
+extern void se_op_no_snapshot(SeOperator *op, SeSnapshotWriter *writer);
+extern void se_op_no_rewrite(SeOperator *op, const void *record, Size len);
+extern void se_op_no_restore(SeOperator *op, const void *record, Size len);	/* raises: it never wrote any */
+extern void se_op_no_restored(SeOperator *op);
+extern void se_op_no_checkpoint_done(SeOperator *op);
+extern void se_op_no_close(SeOperator *op);
+
+#endif							/* SE_OPERATOR_H */

@@ -1,0 +1,47 @@
+/*
+ * log/append.h
+ *		How a session writes rows and transactional marks into the log.
+ *
+ * A buffer belongs to one executor node and one subtransaction; a full buffer (8 kB
+ * growing to 64 kB) becomes one message. Ordinals are counted per top transaction.
+ * Runs in: sessions.
+ */
+#ifndef SE_APPEND_H
+#define SE_APPEND_H
+
+#include "base/se.h"
+#include "executor/tuptable.h"
+#include "log/message.h"
+#include "utils/relcache.h"
+
+typedef struct SeAppender SeAppender;
+
+/* Open for one executor node; memory lives in `memory`, which outlives the node's use. */
+extern SeAppender *se_append_open(MemoryContext memory, Relation stream);
+
+/*
+ * Pack one row. Everything that can be refused (size, N8) is refused before anything
+ * is written. The slot's values are only read.
+ */
+extern void se_append_row(SeAppender *appender, TupleTableSlot *slot, uint8 kind);
+
+/* Write what is buffered. Called at the end of the node; safe to call twice. */
+extern void se_append_close(SeAppender *appender);
+
+/* emit_watermark: a transactional mark with an ordinal of its own. */
+extern void se_append_watermark(Oid stream, SeTime watermark);
+
+/* Ordinal the next row or mark of this transaction gets (start marks need it). */
+extern uint64 se_append_next_ordinal(void);
+
+/* Did this transaction write messages? */
+extern bool se_append_in_use(void);
+
+/* Registers transaction callbacks. Runs in: _PG_init. */
+extern void se_append_init(void);
+
+/* Non-transactional mark; returns the end of its record, flushed if asked. */
+extern XLogRecPtr se_mark_write(SeMarkKind mark, Oid relation, uint64 xid, uint64 ordinal,
+								const void *body, Size len, bool flush, XLogRecPtr *start);
+
+#endif							/* SE_APPEND_H */

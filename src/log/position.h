@@ -1,0 +1,56 @@
+/*
+ * log/position.h
+ *		A place in the stream log (I2), as the bytes that outlive a process.
+ *
+ *	offset size
+ *	0	1	tag: 1 = native log
+ *	1	1	version (1)
+ *	2	2	flags, spare (0)
+ *	4	4	timeline of the restart LSN
+ *	8	8	restart LSN: reading begins here
+ *	16	8	commit LSN: transactions that committed before it are done
+ *	24	8	ordinal: rows of the transaction that commits *at* commit LSN with a smaller
+ *			ordinal are done; 0 with no transaction in part
+ *	32	8	full xid of the creating transaction while it may still be undelivered, else 0
+ *	40	8	its rows from this ordinal on count (start mark, I2)
+ *	48	8	watermark after the last row delivered (SeTime)
+ *	56	8	proctime after the last row delivered (SeTime)
+ *
+ * commit LSN is the *start* of the commit record.
+ */
+#ifndef SE_POSITION_H
+#define SE_POSITION_H
+
+#include "base/se.h"
+#include "access/xlogdefs.h"
+#include "lib/stringinfo.h"
+
+typedef struct SeLogPosition
+{
+	uint8		tag;
+	uint8		version;
+	uint16		flags;
+	TimeLineID	timeline;
+	XLogRecPtr	restart_lsn;
+	XLogRecPtr	commit_lsn;
+	uint64		ordinal;
+	uint64		creator_xid;
+	uint64		creator_ordinal;
+	SeTime		watermark;
+	SeTime		proctime;
+} SeLogPosition;
+
+StaticAssertDecl(sizeof(SeLogPosition) == 64, "the position's bytes are stored");
+
+#define SE_POSITION_TAG_LOG 1
+
+/* Check and copy out; ERROR (data_corrupted) on unknown tag, version or length. */
+extern void se_position_decode(const void *bytes, Size len, SeLogPosition *position);
+
+/* The first position of a view that begins at a start mark. */
+extern void se_position_at_mark(SeLogPosition *position, XLogRecPtr mark_start,
+								uint64 creator_xid, uint64 creator_ordinal);
+
+extern char *se_position_describe(const SeLogPosition *position);
+
+#endif							/* SE_POSITION_H */

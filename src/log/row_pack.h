@@ -1,0 +1,55 @@
+/*
+ * log/row_pack.h
+ *		One row as bytes, and back.
+ *
+ * A packed row (starts 8-aligned, length a multiple of 8):
+ *
+ *	offset size
+ *	0	4	length of the whole row in bytes
+ *	4	1	row kind (flow/row.h)
+ *	5	1	flags: bit 0 = has a null bitmap
+ *	6	2	offset of the data from the row's start (multiple of 8)
+ *	8	..	null bitmap, bit set = NOT NULL, if flag bit 0
+ *	..	..	attribute data, aligned as in a heap tuple; no TOAST pointers
+ */
+#ifndef SE_ROW_PACK_H
+#define SE_ROW_PACK_H
+
+#include "base/se.h"
+#include "lib/stringinfo.h"
+#include "log/layout.h"
+
+/*
+ * Make by-reference values flat in place: external TOAST fetched, expanded objects
+ * flattened (inline compressed values stay compressed). New values live in the
+ * current context.
+ */
+extern void se_row_pack_flatten(const SeLayout *layout, Datum *values, bool *nulls);
+
+/* Bytes the row will take; values already flat. */
+extern Size se_row_pack_size(const SeLayout *layout, const Datum *values, const bool *nulls);
+
+/* Append the row to buf. values and nulls have one entry per layout column. */
+extern void se_row_pack_append(StringInfo buf, const SeLayout *layout, const Datum *values,
+							   const bool *nulls, uint8 kind);
+
+/*
+ * A prepared way from rows of one layout to wanted columns: attribute numbers in, one
+ * Datum per wanted column out. Columns the layout lacks read as the missing value of
+ * the first later layout that has them, else NULL. A wanted column whose type differs
+ * is an ERROR (datatype_mismatch) when the unpacker is made.
+ */
+typedef struct SeUnpacker SeUnpacker;
+extern SeUnpacker *se_row_unpacker_new(MemoryContext memory, const SeLayout *layout,
+									   List *layouts, TupleDesc relation_desc,
+									   const AttrNumber *wanted, int nwanted);
+
+/*
+ * Unpack the row at *cursor (advanced past it; checked against end, ERROR
+ * data_corrupted if it does not fit). By-reference values point into the bytes.
+ * Entries of wanted attributes <= 0 are left untouched.
+ */
+extern void se_row_unpack(const SeUnpacker *unpacker, const char **cursor, const char *end,
+						  Datum *values, bool *nulls, uint8 *kind);
+
+#endif							/* SE_ROW_PACK_H */

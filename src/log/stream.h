@@ -1,0 +1,37 @@
+/*
+ * log/stream.h
+ *		Facts about a stream: is it one, its event time, its watermark expression.
+ */
+#ifndef SE_STREAM_H
+#define SE_STREAM_H
+
+#include "base/se.h"
+#include "access/attnum.h"
+#include "nodes/primnodes.h"
+#include "utils/relcache.h"
+
+typedef struct SeStreamInfo
+{
+	Oid			relation;
+	Oid			owner;
+	char	   *connector;		/* "native" */
+	AttrNumber	event_time;		/* 0 = none */
+	Oid			event_time_type;
+	char	   *watermark;		/* text of the option, NULL = none */
+	char	   *timezone;		/* option, default "UTC" */
+} SeStreamInfo;
+
+/* Is the relation a foreign table of our wrapper? */
+extern bool se_stream_is(Oid relation);
+
+/* Facts of a stream; ERROR (wrong_object_type) if it is not one. */
+extern SeStreamInfo *se_stream_info(Oid relation);
+
+/*
+ * The watermark expression of a stream, parsed and planned, over the stream's row:
+ * Var(varno 1, varattno = attribute number). NULL if the stream has none. Checked:
+ * type equals the event time's, no aggregates, subqueries or volatile functions.
+ */
+extern Expr *se_stream_watermark_expr(Relation stream, const SeStreamInfo *info);
+
+#endif							/* SE_STREAM_H */

@@ -1,0 +1,56 @@
+/*
+ * meta/jobs.h
+ *		Catalog table stream_engine.job_catalog: one row per continuous view.
+ *
+ * Written with heap calls, so that nobody needs a privilege on it (N11). Functions
+ * here need a transaction; they take the locks of an ordinary catalog access.
+ */
+#ifndef SE_META_JOBS_H
+#define SE_META_JOBS_H
+
+#include "base/se.h"
+#include "nodes/pg_list.h"
+
+/* What a person wants of a job, and what the last error decided. Stored as text. */
+typedef enum SeJobGoal
+{
+	SE_GOAL_RUN = 'r',
+	SE_GOAL_STOP = 's',
+	SE_GOAL_FAILED = 'f'		/* stopped by an error only a person can clear */
+} SeJobGoal;
+
+typedef struct SeJobMeta
+{
+	Oid			job;			/* result table */
+	Oid			definition;		/* definition view */
+	char		goal;
+	List	   *options;		/* DefElem (name, String): the stream_engine.* of WITH */
+	List	   *settings;		/* DefElem: TimeZone, search_path, … of the creator (N20) */
+	List	   *streams;		/* Oid, found in the definition */
+	/* identity (N16) */
+	uint64		system_identifier;
+	Oid			database;
+	Oid			catalog_oid;	/* the result table's OID as a plain number */
+	int			pg_major;
+} SeJobMeta;
+
+extern List *se_jobs_list(void);	/* SeJobMeta *, palloc'd */
+extern SeJobMeta *se_jobs_get(Oid job); /* NULL if none */
+extern bool se_jobs_exists(Oid job);
+extern void se_jobs_insert(const SeJobMeta *meta);
+extern void se_jobs_set_goal(Oid job, SeJobGoal goal);
+extern void se_jobs_set_options(Oid job, List *options);
+extern void se_jobs_delete(Oid job);
+extern bool se_jobs_identity_is_ours(const SeJobMeta *meta);
+
+/* Value of an option or setting, or NULL. */
+extern const char *se_jobs_option(const SeJobMeta *meta, const char *name);
+
+/* OID of a catalog table of ours by name, cached per backend; InvalidOid if not installed here. */
+extern Oid	se_meta_relation(const char *name);
+
+/* After this transaction's commit wake coordinator and launcher: a job or stream changed. */
+extern void se_meta_notify_at_commit(void);
+extern void se_meta_init(void);		/* registers the transaction callback; _PG_init */
+
+#endif							/* SE_META_JOBS_H */

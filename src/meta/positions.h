@@ -1,0 +1,40 @@
+/*
+ * meta/positions.h
+ *		Catalog table stream_engine.job_positions: where each source of a unit stands.
+ *
+ * One row per (job, unit, source), updated in the commit that holds everything
+ * derived from the rows before it (I8). The unit's exact late counters live here.
+ */
+#ifndef SE_META_POSITIONS_H
+#define SE_META_POSITIONS_H
+
+#include "base/se.h"
+#include "nodes/pg_list.h"
+
+typedef struct SePositionMeta
+{
+	Oid			job;
+	int32		unit;
+	int32		source;			/* graph node id */
+	int64		attempt;
+	bytea	   *position;		/* the source's bytes */
+	uint64		fingerprint;	/* of the graph that wrote it */
+	int64		chunk_seq;		/* last state chunk of the unit */
+	int64		rows_in;
+	int64		rows_out;
+	int64		late_rows;
+	int64		late_pairs;
+	List	   *skip;			/* char *: positions to skip (start(view, skip)) */
+} SePositionMeta;
+
+extern SePositionMeta *se_positions_get(Oid job, int unit, int source);	/* NULL if none */
+extern List *se_positions_list(Oid job);
+extern void se_positions_put(const SePositionMeta *meta);	/* insert or update */
+extern void se_positions_delete(Oid job);
+
+/* Append to stream_engine.job_errors; keeps the newest 100 per job. */
+extern void se_errors_add(Oid job, int sqlstate, const char *message, const char *detail,
+						  const char *position, const char *row, int64 attempt);
+extern void se_errors_delete(Oid job);
+
+#endif							/* SE_META_POSITIONS_H */

@@ -1,0 +1,34 @@
+/*
+ * runtime/runtime.h
+ *		The processes that turn the wheel: launcher, coordinators, task workers.
+ */
+#ifndef SE_RUNTIME_H
+#define SE_RUNTIME_H
+
+#include "base/se.h"
+#include "base/job_slot.h"
+#include "flow/graph.h"
+#include "flow/operator.h"
+
+/* Registers the launcher. Runs in: _PG_init of the postmaster. */
+extern void se_launcher_init(void);
+
+/* Entry points named in BackgroundWorker.bgw_function_name (exported). */
+extern SE_EXPORT void stream_engine_launcher_main(Datum arg);
+extern SE_EXPORT void stream_engine_coordinator_main(Datum arg);
+extern SE_EXPORT void stream_engine_task_main(Datum arg);
+
+/* runtime/registry.c: the only place that knows which operator a node is. */
+extern SeOperator *se_registry_operator(const SeNode *node, SeOperatorEnv *env);
+
+/*
+ * runtime/wait.c. Runs in: sessions, no locks a worker may need (checked: 40P01).
+ * Wait until everything committed before `lsn` is in the visible result of the job.
+ * timeout_ms < 0: none; a timeout is an ERROR (57014 query_canceled class). A job that is
+ * stopped, failed or dormant is an ERROR (55000) that names its last error. `asked`:
+ * let it commit at once instead of at its checkpoint interval.
+ */
+extern void se_wait_reflected(Oid job, XLogRecPtr lsn, int64 timeout_ms, bool asked);
+extern void se_wait_state(Oid job, SeJobState state, int64 timeout_ms);
+
+#endif							/* SE_RUNTIME_H */

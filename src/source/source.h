@@ -1,0 +1,86 @@
+/*
+ * source/source.h
+ *		What a task polls: the law of a connector.
+ *
+ * A position is a tagged byte string that the source alone understands; nobody
+ * outside a source looks into one (the native log's is I2's). I8: it moves only in
+ * the transaction that holds everything derived from the rows before it.
+ *
+ * Runs in: task worker, inside a round.
+ */
+#ifndef SE_SOURCE_H
+#define SE_SOURCE_H
+
+#include "base/se.h"
+#include "flow/graph.h"
+#include "flow/operator.h"
+#include "flow/row.h"
+#include "lib/stringinfo.h"
+#include "utils/snapshot.h"
+
+typedef struct SeSource SeSource;
+
+typedef enum SePollResult
+{
+	SE_POLL_ROWS,				/* the batch holds rows, or its wm_end moved: poll again */
+	SE_POLL_NOTHING,			/* nothing to be had now; wait on the latch */
+	SE_POLL_AGAIN,				/* nothing yet, but do not wait: the scan goes on */
+	SE_POLL_END					/* the input has ended and everything was delivered */
+} SePollResult;
+
+/* What a source shows in stream_engine.sources. */
+typedef struct SeSourceStatus
+{
+	XLogRecPtr	read_lsn;		/* all before it has been delivered (InvalidXLogRecPtr: no log) */
+	XLogRecPtr	restart_lsn;	/* the position's: WAL needed from here (likewise) */
+	SeTime		watermark;
+	TimestampTz commit_time;	/* of the newest delivered row: latency is counted from it */
+	uint64		skipped;		/* transactions left out whole (begun before the start) */
+} SeSourceStatus;
+
+typedef struct SeSourceOps
+{
+	const char *name;
+
+	/*
+	 * Begin at a position (never NULL: creation made the first one). Raises
+	 * 58P01 when what it needs is gone, naming the missing range (I3).
+	 */
+	void		(*open) (SeSource *source, const void *position, Size len);
+
+	/*
+	 * Fill an empty batch (se_batch_reset done by the caller) with up to its
+	 * capacity of rows, or move wm_end. Stamps are the source's work. Values
+	 * stay valid until the next poll. `snapshot` is the round's: a row whose
+	 * transaction it does not see committed is not delivered yet (I1).
+	 */
+	SePollResult (*poll) (SeSource *source, SeBatch *batch, Snapshot snapshot);
+
+	/* Append the position after the last row delivered. */
+	void		(*position) (SeSource *source, StringInfo out);
+
+	/* The commit that holds position() is visible. Cannot fail. */
+	void		(*position_committed) (SeSource *source);
+
+	/* For monitoring and for wait_for. */
+	void		(*status) (SeSource *source, SeSourceStatus *status);
+
+	/* Render a position for people: "0/1A2B3C4 +12". */
+	char	   *(*describe) (const void *position, Size len);
+
+	/* Release what is not memory; may be called twice; cannot fail. */
+	void		(*close) (SeSource *source);
+} SeSourceOps;
+
+struct SeSource
+{
+	const SeSourceOps *ops;
+	int			node_id;
+	TupleDesc	desc;			/* rows it delivers */
+	MemoryContext memory;
+};
+
+/* The native log's source. stream_owner runs the watermark expression. */
+extern SeSource *se_log_source_new(const SeLogSourceNode *node, MemoryContext memory);
+
+#endif							/* SE_SOURCE_H */

@@ -1,0 +1,35 @@
+/*
+ * stream_engine.c
+ *		Where PostgreSQL enters: module magic and _PG_init.
+ *
+ * _PG_init calls every module's init in floor order and does nothing else.
+ */
+#include "postgres.h"
+
+#include "base/clock.h"
+#include "base/compat.h"
+#include "base/fault.h"
+#include "base/holds.h"
+#include "base/job_slot.h"
+#include "base/se.h"
+#include "base/settings.h"
+#include "base/shmem.h"
+
+SE_MODULE_MAGIC;
+
+extern SE_EXPORT void _PG_init(void);
+
+void
+_PG_init(void)
+{
+	se_settings_init();
+	if (!process_shared_preload_libraries_in_progress || IsBinaryUpgrade)
+		return;
+
+	/* base */
+	se_job_slot_init();
+	se_holds_init();
+	se_clock_init();
+	se_fault_init();
+	se_shmem_install();
+}

@@ -1,0 +1,9 @@
+-- test/lib/test_support.sql: SQL functions of test builds: fault points and the driven clock.
+CREATE FUNCTION stream_engine.test_fault_set(name text, action text, after int DEFAULT 0, times int DEFAULT -1)
+    RETURNS void LANGUAGE c STRICT AS '$libdir/stream_engine', 'stream_engine_test_fault_set';
+CREATE FUNCTION stream_engine.test_fault_clear(name text DEFAULT NULL)
+    RETURNS void LANGUAGE c AS '$libdir/stream_engine', 'stream_engine_test_fault_clear';
+CREATE FUNCTION stream_engine.test_fault_reached(name text)
+    RETURNS int LANGUAGE c STRICT AS '$libdir/stream_engine', 'stream_engine_test_fault_reached';
+CREATE FUNCTION stream_engine.test_clock_set(ts timestamptz)
+    RETURNS void LANGUAGE c AS '$libdir/stream_engine', 'stream_engine_test_clock_set';
