@@ -19,6 +19,11 @@
 #error "stream_engine needs PostgreSQL 15 or newer"
 #endif
 
+/* Below 16 the magic function is hidden like everything else unless declared visible first. */
+#if PG_VERSION_NUM < 160000
+extern __attribute__((visibility("default"))) const Pg_magic_struct *Pg_magic_func(void);
+#endif
+
 #if PG_VERSION_NUM >= 180000
 #define SE_MODULE_MAGIC PG_MODULE_MAGIC_EXT(.name = "stream_engine", .version = "1.0")
 #else
