@@ -14,6 +14,7 @@
 #include "base/se.h"
 #include "base/settings.h"
 #include "base/shmem.h"
+#include "meta/jobs.h"
 
 SE_MODULE_MAGIC;
 
@@ -31,5 +32,9 @@ _PG_init(void)
 	se_holds_init();
 	se_clock_init();
 	se_fault_init();
+
+	/* meta */
+	se_meta_init();
+
 	se_shmem_install();
 }

@@ -21,6 +21,7 @@ typedef struct DatabaseEntry
 {
 	Oid			database;		/* InvalidOid = free */
 	int			coordinator;	/* proc number, -1 = none */
+	bool		requested;		/* the launcher shall look whether it needs one */
 	XLogRecPtr	announced;
 } DatabaseEntry;
 
@@ -225,6 +226,7 @@ database_entry(Oid database, bool make)
 		return NULL;
 	free_entry->database = database;
 	free_entry->coordinator = -1;
+	free_entry->requested = false;
 	free_entry->announced = InvalidXLogRecPtr;
 	return free_entry;
 }
@@ -306,11 +308,54 @@ se_job_slot_wake_coordinator(Oid database)
 	if (MyJobs == NULL)
 		return;
 	SpinLockAcquire(&MyJobs->mutex);
-	entry = database_entry(database, false);
+	entry = database_entry(database, true);
 	if (entry != NULL)
 		proc_number = entry->coordinator;
+	if (entry != NULL && proc_number < 0)
+	{
+		entry->requested = true;
+		proc_number = MyJobs->launcher;
+	}
 	SpinLockRelease(&MyJobs->mutex);
 	wake(proc_number);
+}
+
+Oid
+se_job_slot_next_request(void)
+{
+	Oid			database = InvalidOid;
+
+	SpinLockAcquire(&MyJobs->mutex);
+	for (int i = 0; i < MAX_DATABASES && database == InvalidOid; i++)
+	{
+		DatabaseEntry *entry = &MyJobs->databases[i];
+
+		if (entry->database != InvalidOid && entry->requested)
+		{
+			entry->requested = false;
+			database = entry->database;
+		}
+	}
+	SpinLockRelease(&MyJobs->mutex);
+	return database;
+}
+
+void
+se_job_slot_forget_database(Oid database)
+{
+	DatabaseEntry *entry;
+
+	SpinLockAcquire(&MyJobs->mutex);
+	entry = database_entry(database, false);
+	if (entry != NULL && entry->coordinator < 0)
+		entry->database = InvalidOid;
+	SpinLockRelease(&MyJobs->mutex);
+	LWLockAcquire(&MyJobs->lock, LW_EXCLUSIVE);
+	for (int i = 0; i < se_max_jobs; i++)
+		if (MyJobs->slots[i].in_use && MyJobs->slots[i].database == database &&
+			MyJobs->slots[i].worker_pid == 0)
+			se_job_slot_free(&MyJobs->slots[i]);
+	LWLockRelease(&MyJobs->lock);
 }
 
 void

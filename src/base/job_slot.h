@@ -140,12 +140,20 @@ extern XLogRecPtr se_job_slot_announced_lsn(Oid database);
 
 /*
  * The coordinator of a database: registered by itself, woken by sessions whose
- * commit changed a job; and the launcher likewise.
+ * commit changed a job; and the launcher likewise. Waking a coordinator that is not
+ * there asks the launcher for one. A coordinator that wants to go unregisters first
+ * and then looks a last time, so that no request falls between.
  */
 extern void se_job_slot_register_coordinator(Oid database);
 extern void se_job_slot_unregister_coordinator(Oid database);
 extern void se_job_slot_wake_coordinator(Oid database);
 extern void se_job_slot_register_launcher(void);
+
+/* Next database that asked for a coordinator, InvalidOid if none. Runs in: launcher. */
+extern Oid	se_job_slot_next_request(void);
+
+/* A database is gone: free its places. Runs in: launcher. */
+extern void se_job_slot_forget_database(Oid database);
 extern void se_job_slot_wake_launcher(void);
 
 #endif							/* SE_JOB_SLOT_H */

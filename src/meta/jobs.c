@@ -1,0 +1,360 @@
+/*
+ * meta/jobs.c
+ *		Catalog table stream_engine.job_catalog: one row per continuous view.
+ *
+ * Options and settings are stored as "name=value" strings. The streams of a job are
+ * not stored: the dependencies of its definition view name them, and follow renames
+ * and drops by themselves.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "access/xact.h"
+#include "access/xlog.h"
+#include "base/job_slot.h"
+#include "catalog/indexing.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_depend.h"
+#include "catalog/pg_rewrite.h"
+#include "meta/jobs.h"
+#include "meta/table.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/value.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+
+enum
+{
+	COLUMN_JOB = 1,
+	COLUMN_DEFINITION,
+	COLUMN_GOAL,
+	COLUMN_OPTIONS,
+	COLUMN_SETTINGS,
+	COLUMN_SYSTEM_IDENTIFIER,
+	COLUMN_DATABASE,
+	COLUMN_CATALOG_OID,
+	COLUMN_PG_MAJOR,
+	COLUMNS = COLUMN_PG_MAJOR
+};
+
+static bool notify_at_commit = false;
+
+static SeJobMeta *job_from_tuple(HeapTuple tuple, TupleDesc desc);
+static HeapTuple find(Relation table, SeTableScan *scan, Oid job);
+static Datum pairs_to_datum(List *pairs);
+static List *pairs_from_strings(List *strings);
+static List *streams_of_definition(Oid definition);
+static void update_column(Oid job, AttrNumber column, Datum value);
+
+List *
+se_jobs_list(void)
+{
+	List	   *jobs = NIL;
+	ListCell   *cell;
+	Relation	table;
+	SeTableScan scan;
+	HeapTuple	tuple;
+
+	if (!OidIsValid(se_meta_relation("job_catalog")))
+		return NIL;
+	table = se_table_open("job_catalog", AccessShareLock);
+	se_table_scan_begin(&scan, table, 0, NULL);
+	while ((tuple = se_table_scan_next(&scan)) != NULL)
+		jobs = lappend(jobs, job_from_tuple(tuple, RelationGetDescr(table)));
+	se_table_scan_end(&scan);
+	table_close(table, AccessShareLock);
+
+	foreach(cell, jobs)
+	{
+		SeJobMeta  *meta = lfirst(cell);
+
+		meta->streams = streams_of_definition(meta->definition);
+	}
+	return jobs;
+}
+
+SeJobMeta *
+se_jobs_get(Oid job)
+{
+	SeJobMeta  *meta = NULL;
+	Relation	table;
+	SeTableScan scan;
+	HeapTuple	tuple;
+
+	if (!OidIsValid(se_meta_relation("job_catalog")))
+		return NULL;
+	table = se_table_open("job_catalog", AccessShareLock);
+	tuple = find(table, &scan, job);
+	if (tuple != NULL)
+		meta = job_from_tuple(tuple, RelationGetDescr(table));
+	se_table_scan_end(&scan);
+	table_close(table, AccessShareLock);
+	if (meta != NULL)
+		meta->streams = streams_of_definition(meta->definition);
+	return meta;
+}
+
+bool
+se_jobs_exists(Oid job)
+{
+	Relation	table;
+	SeTableScan scan;
+	bool		found;
+
+	if (!OidIsValid(se_meta_relation("job_catalog")))
+		return false;
+	table = se_table_open("job_catalog", AccessShareLock);
+	found = find(table, &scan, job) != NULL;
+	se_table_scan_end(&scan);
+	table_close(table, AccessShareLock);
+	return found;
+}
+
+void
+se_jobs_insert(const SeJobMeta *meta)
+{
+	Relation	table = se_table_open("job_catalog", RowExclusiveLock);
+	Datum		values[COLUMNS];
+	bool		nulls[COLUMNS] = {false};
+	HeapTuple	tuple;
+
+	values[COLUMN_JOB - 1] = ObjectIdGetDatum(meta->job);
+	values[COLUMN_DEFINITION - 1] = ObjectIdGetDatum(meta->definition);
+	values[COLUMN_GOAL - 1] = CharGetDatum(meta->goal);
+	values[COLUMN_OPTIONS - 1] = pairs_to_datum(meta->options);
+	values[COLUMN_SETTINGS - 1] = pairs_to_datum(meta->settings);
+	values[COLUMN_SYSTEM_IDENTIFIER - 1] = Int64GetDatum((int64) meta->system_identifier);
+	values[COLUMN_DATABASE - 1] = ObjectIdGetDatum(meta->database);
+	values[COLUMN_CATALOG_OID - 1] = ObjectIdGetDatum(meta->catalog_oid);
+	values[COLUMN_PG_MAJOR - 1] = Int32GetDatum(meta->pg_major);
+	tuple = heap_form_tuple(RelationGetDescr(table), values, nulls);
+	CatalogTupleInsert(table, tuple);
+	heap_freetuple(tuple);
+	table_close(table, RowExclusiveLock);
+	CommandCounterIncrement();
+}
+
+void
+se_jobs_set_goal(Oid job, SeJobGoal goal)
+{
+	update_column(job, COLUMN_GOAL, CharGetDatum((char) goal));
+}
+
+void
+se_jobs_set_options(Oid job, List *options)
+{
+	update_column(job, COLUMN_OPTIONS, pairs_to_datum(options));
+}
+
+void
+se_jobs_delete(Oid job)
+{
+	if (OidIsValid(se_meta_relation("job_catalog")))
+		se_table_delete_all("job_catalog", job);
+}
+
+/* Was the row written by this cluster, in this database, for this very table? (N16) */
+bool
+se_jobs_identity_is_ours(const SeJobMeta *meta)
+{
+	return meta->system_identifier == GetSystemIdentifier() &&
+		meta->database == MyDatabaseId &&
+		meta->catalog_oid == meta->job &&
+		meta->pg_major == PG_VERSION_NUM / 10000;
+}
+
+const char *
+se_jobs_option(const SeJobMeta *meta, const char *name)
+{
+	ListCell   *cell;
+
+	foreach(cell, meta->options)
+	{
+		DefElem    *pair = lfirst_node(DefElem, cell);
+
+		if (strcmp(pair->defname, name) == 0)
+			return strVal(pair->arg);
+	}
+	foreach(cell, meta->settings)
+	{
+		DefElem    *pair = lfirst_node(DefElem, cell);
+
+		if (strcmp(pair->defname, name) == 0)
+			return strVal(pair->arg);
+	}
+	return NULL;
+}
+
+void
+se_meta_notify_at_commit(void)
+{
+	notify_at_commit = true;
+}
+
+/*
+ * After the commit is visible: one of coordinator and launcher is told.  A prepared
+ * transaction is told of by whoever commits it (se_meta_notify_at_commit in the session
+ * that runs COMMIT PREPARED).
+ */
+static void
+at_transaction_end(XactEvent event, void *arg)
+{
+	switch (event)
+	{
+		case XACT_EVENT_COMMIT:
+			if (notify_at_commit)
+				se_job_slot_wake_coordinator(MyDatabaseId);
+			notify_at_commit = false;
+			break;
+		case XACT_EVENT_ABORT:
+		case XACT_EVENT_PREPARE:
+			notify_at_commit = false;
+			break;
+		default:
+			break;
+	}
+}
+
+void
+se_meta_init(void)
+{
+	RegisterXactCallback(at_transaction_end, NULL);
+}
+
+static SeJobMeta *
+job_from_tuple(HeapTuple tuple, TupleDesc desc)
+{
+	SeJobMeta  *meta = palloc0(sizeof(SeJobMeta));
+	Datum		values[COLUMNS];
+	bool		nulls[COLUMNS];
+
+	heap_deform_tuple(tuple, desc, values, nulls);
+	meta->job = DatumGetObjectId(values[COLUMN_JOB - 1]);
+	meta->definition = DatumGetObjectId(values[COLUMN_DEFINITION - 1]);
+	meta->goal = DatumGetChar(values[COLUMN_GOAL - 1]);
+	meta->options = pairs_from_strings(se_table_datum_to_strings(values[COLUMN_OPTIONS - 1]));
+	meta->settings = pairs_from_strings(se_table_datum_to_strings(values[COLUMN_SETTINGS - 1]));
+	meta->system_identifier = (uint64) DatumGetInt64(values[COLUMN_SYSTEM_IDENTIFIER - 1]);
+	meta->database = DatumGetObjectId(values[COLUMN_DATABASE - 1]);
+	meta->catalog_oid = DatumGetObjectId(values[COLUMN_CATALOG_OID - 1]);
+	meta->pg_major = DatumGetInt32(values[COLUMN_PG_MAJOR - 1]);
+	return meta;
+}
+
+/* Begin a scan and return the job's row or NULL; the caller ends the scan. */
+static HeapTuple
+find(Relation table, SeTableScan *scan, Oid job)
+{
+	ScanKeyData key;
+
+	se_table_key_oid(&key, COLUMN_JOB, job);
+	se_table_scan_begin(scan, table, 1, &key);
+	return se_table_scan_next(scan);
+}
+
+/* DefElem list -> text[] of name=value. */
+static Datum
+pairs_to_datum(List *pairs)
+{
+	List	   *strings = NIL;
+	ListCell   *cell;
+
+	foreach(cell, pairs)
+	{
+		DefElem    *pair = lfirst_node(DefElem, cell);
+
+		strings = lappend(strings, psprintf("%s=%s", pair->defname, strVal(pair->arg)));
+	}
+	return se_table_strings_to_datum(strings);
+}
+
+/* The way back; the name ends at the first '='. */
+static List *
+pairs_from_strings(List *strings)
+{
+	List	   *pairs = NIL;
+	ListCell   *cell;
+
+	foreach(cell, strings)
+	{
+		char	   *name = lfirst(cell);
+		char	   *equals = strchr(name, '=');
+
+		if (equals == NULL)
+			continue;
+		*equals = '\0';
+		pairs = lappend(pairs, makeDefElem(name, (Node *) makeString(equals + 1), -1));
+	}
+	return pairs;
+}
+
+/* The foreign tables that the definition view's rule depends on. */
+static List *
+streams_of_definition(Oid definition)
+{
+	List	   *rules = NIL;
+	List	   *streams = NIL;
+	ListCell   *cell;
+	Relation	catalog;
+	ScanKeyData keys[2];
+	SysScanDesc scan;
+	HeapTuple	tuple;
+
+	catalog = table_open(RewriteRelationId, AccessShareLock);
+	ScanKeyInit(&keys[0], Anum_pg_rewrite_ev_class, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(definition));
+	scan = systable_beginscan(catalog, RewriteRelRulenameIndexId, true, NULL, 1, keys);
+	while ((tuple = systable_getnext(scan)) != NULL)
+		rules = lappend_oid(rules, ((Form_pg_rewrite) GETSTRUCT(tuple))->oid);
+	systable_endscan(scan);
+	table_close(catalog, AccessShareLock);
+
+	catalog = table_open(DependRelationId, AccessShareLock);
+	foreach(cell, rules)
+	{
+		ScanKeyInit(&keys[0], Anum_pg_depend_classid, BTEqualStrategyNumber, F_OIDEQ,
+					ObjectIdGetDatum(RewriteRelationId));
+		ScanKeyInit(&keys[1], Anum_pg_depend_objid, BTEqualStrategyNumber, F_OIDEQ,
+					ObjectIdGetDatum(lfirst_oid(cell)));
+		scan = systable_beginscan(catalog, DependDependerIndexId, true, NULL, 2, keys);
+		while ((tuple = systable_getnext(scan)) != NULL)
+		{
+			Form_pg_depend depend = (Form_pg_depend) GETSTRUCT(tuple);
+
+			if (depend->refclassid == RelationRelationId &&
+				get_rel_relkind(depend->refobjid) == RELKIND_FOREIGN_TABLE)
+				streams = list_append_unique_oid(streams, depend->refobjid);
+		}
+		systable_endscan(scan);
+	}
+	table_close(catalog, AccessShareLock);
+	return streams;
+}
+
+/* Replace one column of a job's row; ERROR if there is no such job. */
+static void
+update_column(Oid job, AttrNumber column, Datum value)
+{
+	Relation	table = se_table_open("job_catalog", RowExclusiveLock);
+	Datum		values[COLUMNS] = {0};
+	bool		nulls[COLUMNS] = {false};
+	bool		replaces[COLUMNS] = {false};
+	SeTableScan scan;
+	HeapTuple	tuple = find(table, &scan, job);
+
+	if (tuple == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("relation with OID %u is not a continuous view", job)));
+	values[column - 1] = value;
+	replaces[column - 1] = true;
+	tuple = heap_modify_tuple(tuple, RelationGetDescr(table), values, nulls, replaces);
+	CatalogTupleUpdate(table, &tuple->t_self, tuple);
+	se_table_scan_end(&scan);
+	table_close(table, RowExclusiveLock);
+	CommandCounterIncrement();
+}

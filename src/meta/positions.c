@@ -1,0 +1,155 @@
+/*
+ * meta/positions.c
+ *		Catalog table stream_engine.job_positions: where each source of a unit stands.
+ *
+ * The row is updated five times a second by a busy job, so it keeps room on its page
+ * and no indexed column ever changes: the updates are HOT.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "access/xact.h"
+#include "catalog/indexing.h"
+#include "meta/jobs.h"
+#include "meta/positions.h"
+#include "meta/table.h"
+#include "utils/builtins.h"
+#include "utils/rel.h"
+
+enum
+{
+	COLUMN_JOB = 1,
+	COLUMN_UNIT,
+	COLUMN_SOURCE,
+	COLUMN_ATTEMPT,
+	COLUMN_POSITION,
+	COLUMN_FINGERPRINT,
+	COLUMN_CHUNK_SEQ,
+	COLUMN_ROWS_IN,
+	COLUMN_ROWS_OUT,
+	COLUMN_LATE_ROWS,
+	COLUMN_LATE_PAIRS,
+	COLUMN_SKIP,
+	COLUMNS = COLUMN_SKIP
+};
+
+static SePositionMeta *
+position_from_tuple(HeapTuple tuple, TupleDesc desc)
+{
+	SePositionMeta *meta = palloc0(sizeof(SePositionMeta));
+	Datum		values[COLUMNS];
+	bool		nulls[COLUMNS];
+
+	heap_deform_tuple(tuple, desc, values, nulls);
+	meta->job = DatumGetObjectId(values[COLUMN_JOB - 1]);
+	meta->unit = DatumGetInt32(values[COLUMN_UNIT - 1]);
+	meta->source = DatumGetInt32(values[COLUMN_SOURCE - 1]);
+	meta->attempt = DatumGetInt64(values[COLUMN_ATTEMPT - 1]);
+	meta->position = DatumGetByteaPCopy(values[COLUMN_POSITION - 1]);
+	meta->fingerprint = (uint64) DatumGetInt64(values[COLUMN_FINGERPRINT - 1]);
+	meta->chunk_seq = DatumGetInt64(values[COLUMN_CHUNK_SEQ - 1]);
+	meta->rows_in = DatumGetInt64(values[COLUMN_ROWS_IN - 1]);
+	meta->rows_out = DatumGetInt64(values[COLUMN_ROWS_OUT - 1]);
+	meta->late_rows = DatumGetInt64(values[COLUMN_LATE_ROWS - 1]);
+	meta->late_pairs = DatumGetInt64(values[COLUMN_LATE_PAIRS - 1]);
+	if (!nulls[COLUMN_SKIP - 1])
+		meta->skip = se_table_datum_to_strings(values[COLUMN_SKIP - 1]);
+	return meta;
+}
+
+/* Begin a scan and return the row of one source or NULL; the caller ends the scan. */
+static HeapTuple
+find(Relation table, SeTableScan *scan, Oid job, int unit, int source)
+{
+	ScanKeyData keys[3];
+
+	se_table_key_oid(&keys[0], COLUMN_JOB, job);
+	se_table_key_int4(&keys[1], COLUMN_UNIT, unit);
+	se_table_key_int4(&keys[2], COLUMN_SOURCE, source);
+	se_table_scan_begin(scan, table, 3, keys);
+	return se_table_scan_next(scan);
+}
+
+SePositionMeta *
+se_positions_get(Oid job, int unit, int source)
+{
+	SePositionMeta *meta = NULL;
+	Relation	table;
+	SeTableScan scan;
+	HeapTuple	tuple;
+
+	if (!OidIsValid(se_meta_relation("job_positions")))
+		return NULL;
+	table = se_table_open("job_positions", AccessShareLock);
+	tuple = find(table, &scan, job, unit, source);
+	if (tuple != NULL)
+		meta = position_from_tuple(tuple, RelationGetDescr(table));
+	se_table_scan_end(&scan);
+	table_close(table, AccessShareLock);
+	return meta;
+}
+
+List *
+se_positions_list(Oid job)
+{
+	List	   *positions = NIL;
+	Relation	table;
+	ScanKeyData key;
+	SeTableScan scan;
+	HeapTuple	tuple;
+
+	if (!OidIsValid(se_meta_relation("job_positions")))
+		return NIL;
+	table = se_table_open("job_positions", AccessShareLock);
+	se_table_key_oid(&key, COLUMN_JOB, job);
+	se_table_scan_begin(&scan, table, 1, &key);
+	while ((tuple = se_table_scan_next(&scan)) != NULL)
+		positions = lappend(positions, position_from_tuple(tuple, RelationGetDescr(table)));
+	se_table_scan_end(&scan);
+	table_close(table, AccessShareLock);
+	return positions;
+}
+
+void
+se_positions_put(const SePositionMeta *meta)
+{
+	Relation	table = se_table_open("job_positions", RowExclusiveLock);
+	Datum		values[COLUMNS];
+	bool		nulls[COLUMNS] = {false};
+	SeTableScan scan;
+	HeapTuple	old;
+	HeapTuple	tuple;
+
+	values[COLUMN_JOB - 1] = ObjectIdGetDatum(meta->job);
+	values[COLUMN_UNIT - 1] = Int32GetDatum(meta->unit);
+	values[COLUMN_SOURCE - 1] = Int32GetDatum(meta->source);
+	values[COLUMN_ATTEMPT - 1] = Int64GetDatum(meta->attempt);
+	values[COLUMN_POSITION - 1] = PointerGetDatum(meta->position);
+	values[COLUMN_FINGERPRINT - 1] = Int64GetDatum((int64) meta->fingerprint);
+	values[COLUMN_CHUNK_SEQ - 1] = Int64GetDatum(meta->chunk_seq);
+	values[COLUMN_ROWS_IN - 1] = Int64GetDatum(meta->rows_in);
+	values[COLUMN_ROWS_OUT - 1] = Int64GetDatum(meta->rows_out);
+	values[COLUMN_LATE_ROWS - 1] = Int64GetDatum(meta->late_rows);
+	values[COLUMN_LATE_PAIRS - 1] = Int64GetDatum(meta->late_pairs);
+	nulls[COLUMN_SKIP - 1] = meta->skip == NIL;
+	values[COLUMN_SKIP - 1] = meta->skip ? se_table_strings_to_datum(meta->skip) : (Datum) 0;
+	tuple = heap_form_tuple(RelationGetDescr(table), values, nulls);
+
+	old = find(table, &scan, meta->job, meta->unit, meta->source);
+	if (old != NULL)
+		CatalogTupleUpdate(table, &old->t_self, tuple);
+	else
+		CatalogTupleInsert(table, tuple);
+	se_table_scan_end(&scan);
+	heap_freetuple(tuple);
+	table_close(table, RowExclusiveLock);
+	CommandCounterIncrement();
+}
+
+void
+se_positions_delete(Oid job)
+{
+	if (OidIsValid(se_meta_relation("job_positions")))
+		se_table_delete_all("job_positions", job);
+}
