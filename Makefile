@@ -8,6 +8,10 @@
 # A developer build and a release build never share objects: the flags in use are
 # kept in tmp/build-flags, and a change of flags rebuilds everything.
 
+# Targets that only call scripts know nothing of PGXS (which has a check target of its own).
+include test/check.mk
+ifneq ($(filter-out $(SCRIPTED),$(or $(MAKECMDGOALS),all)),)
+
 EXTENSION = stream_engine
 MODULE_big = stream_engine
 DATA = stream_engine--1.0.sql
@@ -28,8 +32,13 @@ PG_CFLAGS = $(SE_FLAGS)
 
 EXTRA_CLEAN = $(SOURCES:.c=.d) tmp/build-flags
 
-PGXS := $(shell $(PG_CONFIG) --pgxs)
+PGXS := $(shell $(PG_CONFIG) --pgxs 2>/dev/null)
+ifneq ($(PGXS),)
 include $(PGXS)
+else
+all install:
+	@echo "$(PG_CONFIG) not found: install postgresql-server-dev-15 (or another of 15 to 18), or set PG_CONFIG"; exit 1
+endif
 
 -include $(OBJS:.o=.d)
 
@@ -39,4 +48,4 @@ tmp/build-flags: FORCE
 	@mkdir -p tmp; echo '$(SE_FLAGS) $(PG_CONFIG)' | cmp -s - $@ || echo '$(SE_FLAGS) $(PG_CONFIG)' > $@
 FORCE:
 
--include test/check.mk
+endif
