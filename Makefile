@@ -10,7 +10,7 @@
 
 # Targets that only call scripts know nothing of PGXS (which has a check target of its own).
 include test/check.mk
-ifneq ($(filter-out $(SCRIPTED),$(or $(MAKECMDGOALS),all)),)
+ifndef SCRIPTS_ONLY
 
 EXTENSION = stream_engine
 MODULE_big = stream_engine
