@@ -14,6 +14,7 @@
 #include "base/se.h"
 #include "base/settings.h"
 #include "base/shmem.h"
+#include "ddl/ddl.h"
 #include "meta/jobs.h"
 
 SE_MODULE_MAGIC;
@@ -35,6 +36,9 @@ _PG_init(void)
 
 	/* meta */
 	se_meta_init();
+
+	/* ddl */
+	se_ddl_init();
 
 	se_shmem_install();
 }

@@ -1,0 +1,49 @@
+/*
+ * ddl/drop_hook.c
+ *		What a dropped continuous view or stream leaves behind is deleted with it.
+ *
+ * In the dropping transaction, so that a rollback brings all of it back. Nobody waits
+ * for a worker here: it meets the missing relation in its next transaction, and the
+ * coordinator, told at commit, ends it (N17).
+ */
+#include "postgres.h"
+
+#include "catalog/pg_class.h"
+#include "ddl/ddl_internal.h"
+#include "meta/jobs.h"
+#include "meta/positions.h"
+#include "utils/lsyscache.h"
+
+/* Are our catalog tables there? Not while DROP EXTENSION … CASCADE takes them away. */
+static bool
+catalog_is_there(void)
+{
+	static const char *const names[] = {"job_catalog", "job_positions", "state_chunks", "job_errors", "stream_layouts"};
+
+	for (int i = 0; i < lengthof(names); i++)
+	{
+		Oid			table = se_meta_relation(names[i]);
+
+		if (!OidIsValid(table) || get_rel_relkind(table) != RELKIND_RELATION)
+			return false;
+	}
+	return true;
+}
+
+void
+se_drop_relation(Oid relation)
+{
+	char		relkind = get_rel_relkind(relation);
+
+	if (relkind != RELKIND_RELATION && relkind != RELKIND_FOREIGN_TABLE)
+		return;
+	if (!catalog_is_there())
+		return;
+	if (relkind == RELKIND_RELATION && se_jobs_exists(relation))
+	{
+		se_positions_delete(relation);
+		se_errors_delete(relation);
+		se_jobs_delete(relation);
+		se_meta_notify_at_commit();
+	}
+}

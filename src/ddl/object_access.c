@@ -1,0 +1,118 @@
+/*
+ * ddl/object_access.c
+ *		The object access hook: what happens to streams and results, by whatever command.
+ *
+ * PostgreSQL calls it for every object that a command creates, alters or drops: also by
+ * CASCADE, DROP OWNED, through a partitioned parent, from IMPORT FOREIGN SCHEMA. Here
+ * nothing looks at the text of a command.
+ *
+ * A stream is not complete when its relation is created, so created and altered ones
+ * are remembered and settled when the utility statement is over.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "catalog/objectaccess.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_foreign_table.h"
+#include "ddl/ddl_internal.h"
+#include "log/stream.h"
+#include "miscadmin.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/syscache.h"
+
+typedef struct Touched
+{
+	Oid			relation;
+	bool		created;
+} Touched;
+
+static object_access_hook_type next_access_hook = NULL;
+static List *touched = NIL;		/* Touched *; TopTransactionContext */
+
+static void access_object(ObjectAccessType type, Oid classId, Oid objectId, int subId, void *arg);
+static void touch(Oid relation, bool created);
+static void forget_touched(XactEvent event, void *arg);
+
+void
+se_object_access_init(void)
+{
+	next_access_hook = object_access_hook;
+	object_access_hook = access_object;
+	RegisterXactCallback(forget_touched, NULL);
+}
+
+static void
+access_object(ObjectAccessType type, Oid classId, Oid objectId, int subId, void *arg)
+{
+	if (next_access_hook)
+		next_access_hook(type, classId, objectId, subId, arg);
+
+	if (classId != RelationRelationId && classId != ForeignTableRelationId)
+		return;
+	switch (type)
+	{
+		case OAT_POST_CREATE:
+			touch(objectId, subId == 0);
+			break;
+		case OAT_POST_ALTER:
+			touch(objectId, false);
+			break;
+		case OAT_DROP:
+			if (subId != 0)
+				touch(objectId, false);
+			else
+				se_drop_relation(objectId);
+			break;
+		default:
+			break;
+	}
+}
+
+/* Remember a foreign table (its tuple may not be visible yet) to be settled. */
+static void
+touch(Oid relation, bool created)
+{
+	ListCell   *cell;
+	Touched    *item;
+	MemoryContext old;
+
+	if (!created && get_rel_relkind(relation) != RELKIND_FOREIGN_TABLE)
+		return;
+	foreach(cell, touched)
+		if (((Touched *) lfirst(cell))->relation == relation)
+			return;
+	old = MemoryContextSwitchTo(TopTransactionContext);
+	item = palloc(sizeof(Touched));
+	item->relation = relation;
+	item->created = created;
+	touched = lappend(touched, item);
+	MemoryContextSwitchTo(old);
+}
+
+static void
+forget_touched(XactEvent event, void *arg)
+{
+	touched = NIL;
+}
+
+void
+se_object_access_settle(void)
+{
+	List	   *todo = touched;
+	ListCell   *cell;
+
+	if (todo == NIL || !IsTransactionState())
+		return;
+	touched = NIL;
+	foreach(cell, todo)
+	{
+		Touched    *item = lfirst(cell);
+
+		if (get_rel_relkind(item->relation) != RELKIND_FOREIGN_TABLE)
+			continue;			/* not a foreign table, or dropped meanwhile */
+		if (!SearchSysCacheExists1(FOREIGNTABLEREL, ObjectIdGetDatum(item->relation)))
+			touch(item->relation, item->created);	/* its CREATE is still running */
+	}
+}

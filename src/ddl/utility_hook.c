@@ -1,0 +1,118 @@
+/*
+ * ddl/utility_hook.c
+ *		The utility hook: which statement goes to which file of the front door.
+ *
+ * Dispatch only. A handler answers true if it did the statement; false lets it take
+ * its usual way, possibly changed. Handlers look a statement over by its node alone
+ * before they touch a catalog: most statements are none of our business, and some run
+ * where no catalog can be read.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "base/job_slot.h"
+#include "ddl/ddl.h"
+#include "ddl/ddl_internal.h"
+#include "meta/jobs.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+
+typedef bool (*Handler) (SeUtility *utility);
+
+typedef struct Door
+{
+	NodeTag		tag;
+	Handler		handler;
+} Door;
+
+static ProcessUtility_hook_type next_utility_hook = NULL;
+
+static void process(PlannedStmt *pstmt, const char *queryString, bool readOnlyTree,
+					ProcessUtilityContext context, ParamListInfo params,
+					QueryEnvironment *queryEnv, DestReceiver *dest, QueryCompletion *qc);
+static bool end_prepared(SeUtility *utility);
+
+/* Several handlers of one tag are asked in turn. */
+static const Door doors[] = {
+	{T_TransactionStmt, end_prepared},
+};
+
+void
+se_ddl_init(void)
+{
+	next_utility_hook = ProcessUtility_hook;
+	ProcessUtility_hook = process;
+	se_object_access_init();
+}
+
+static void
+process(PlannedStmt *pstmt, const char *queryString, bool readOnlyTree,
+		ProcessUtilityContext context, ParamListInfo params,
+		QueryEnvironment *queryEnv, DestReceiver *dest, QueryCompletion *qc)
+{
+	SeUtility	utility = {pstmt, queryString, readOnlyTree, context, params, queryEnv, dest, qc};
+	NodeTag		tag = nodeTag(pstmt->utilityStmt);
+	bool		done = false;
+
+	for (int i = 0; i < lengthof(doors) && !done; i++)
+		if (doors[i].tag == tag)
+			done = doors[i].handler(&utility);
+	if (!done)
+		se_utility_pass_on(&utility);
+	se_object_access_settle();
+}
+
+void
+se_utility_pass_on(SeUtility *utility)
+{
+	ProcessUtility_hook_type next = next_utility_hook ? next_utility_hook : standard_ProcessUtility;
+
+	next(utility->pstmt, utility->query_string, utility->read_only_tree, utility->context,
+		 utility->params, utility->environment, utility->dest, utility->completion);
+}
+
+/*
+ * As a subcommand, so that event triggers see one command and statement statistics
+ * one statement (N18).
+ */
+void
+se_utility_nested(SeUtility *utility, Node *statement)
+{
+	PlannedStmt *pstmt = makeNode(PlannedStmt);
+
+	pstmt->commandType = CMD_UTILITY;
+	pstmt->utilityStmt = statement;
+	pstmt->stmt_location = utility->pstmt->stmt_location;
+	pstmt->stmt_len = utility->pstmt->stmt_len;
+	ProcessUtility(pstmt, utility->query_string, false, PROCESS_UTILITY_SUBCOMMAND,
+				   NULL, NULL, None_Receiver, NULL);
+	CommandCounterIncrement();
+}
+
+Node *
+se_utility_own(SeUtility *utility)
+{
+	if (utility->read_only_tree)
+	{
+		utility->pstmt = copyObject(utility->pstmt);
+		utility->read_only_tree = false;
+	}
+	return utility->pstmt->utilityStmt;
+}
+
+/*
+ * COMMIT PREPARED and ROLLBACK PREPARED: another session wrote the rows, and may have
+ * changed jobs, but only this one knows when they become visible.
+ */
+static bool
+end_prepared(SeUtility *utility)
+{
+	TransactionStmt *stmt = castNode(TransactionStmt, utility->pstmt->utilityStmt);
+
+	if (stmt->kind != TRANS_STMT_COMMIT_PREPARED && stmt->kind != TRANS_STMT_ROLLBACK_PREPARED)
+		return false;
+	se_utility_pass_on(utility);
+	se_job_slot_wake_readers(MyDatabaseId, InvalidXLogRecPtr);
+	se_meta_notify_at_commit();
+	return true;
+}
