@@ -88,11 +88,14 @@ typedef struct SeAggCall
 	Aggref	   *aggref;			/* args as Vars over the input columns; for AggGetAggref */
 	List	   *args;			/* int: input column of each (direct, then aggregated) argument */
 	int			filter;			/* input column of the FILTER boolean, -1 = none */
-	SeAggMethod method;
+	SeAggMethod method;			/* DISTINCT is NATIVE or REPLAY only (plan/agg_method.c) */
 	bool		mergeable;		/* states of slices can be combined */
 } SeAggCall;
 
-/* The end of windows at which groups are emitted; output: keys, start, end, aggregates. */
+/*
+ * The end of windows at which groups are emitted. Output columns: keys…,
+ * window_start, window_end, window_time (= end - 1 µs), one per call.
+ */
 typedef struct SeWindowAggNode
 {
 	SeNode		node;
