@@ -41,6 +41,13 @@ typedef struct SeOperatorEnv
 	bool		state_touched;	/* I10: something was stored in this round */
 	bool		output_full;	/* sink: pending results reached their bound, commit soon */
 
+	/*
+	 * The row whose expressions are being evaluated, for the error context: its
+	 * batch and number. NULL while no user code of a row can run.
+	 */
+	const SeBatch *current_batch;
+	int			current_row;
+
 	/* late counters, part of the unit's position row (design 7) */
 	int64		late_rows;
 	int64		late_pairs;

@@ -1,0 +1,670 @@
+/*
+ * operators/calc.c
+ *		Calc: which rows go on (WHERE, HAVING) and what they look like (SELECT list).
+ *
+ * Runs in: task worker, inside a round.
+ *
+ * A *filter* is one condition of an AND-list that this file decides itself, in a tight
+ * loop over the batch: a comparison of a column with a constant, a boolean column, IS
+ * [NOT] NULL. Filters cannot fail, so that running them before the other conditions
+ * changes no result. All else goes to PostgreSQL's interpreter, row by row, over a
+ * virtual slot that shows the row in place.
+ *
+ * Every ordered type among them is compared as int64, so that one loop per width
+ * serves all six operators as "lo <= x <= hi, or not": floats are mapped to integers
+ * of the same order.
+ *
+ * Memory: expressions are evaluated in a context that is reset when the next batch
+ * comes; their results are passed on where they are and hold until push returns.
+ *
+ * Over changing input (rows with kinds): a row that fails the conditions becomes a -D,
+ * because the row it replaces may have passed them; its plain columns, among which are
+ * the key's, are kept and the expressions are left NULL, since a condition may be
+ * there to keep them from failing. A -U says nothing that the +U does not, and ends here.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "operators/operators.h"
+
+#include "access/detoast.h"
+#include "access/stratnum.h"
+#include "base/settings.h"
+#include "catalog/pg_opfamily.h"
+#include "catalog/pg_type.h"
+#include "executor/executor.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/expandeddatum.h"
+#include "utils/lsyscache.h"
+#include "utils/typcache.h"
+
+typedef enum FilterKind
+{
+	FILTER_INT16,				/* range of an int64 made from … */
+	FILTER_INT32,
+	FILTER_INT64,
+	FILTER_BOOL,
+	FILTER_FLOAT4,
+	FILTER_FLOAT8,
+	FILTER_TEXT,				/* equals bytes */
+	FILTER_NULL					/* is null */
+} FilterKind;
+
+typedef struct Filter
+{
+	FilterKind	kind;
+	int			column;
+	bool		invert;			/* passes where the test below says no; NULL still fails */
+	int64		lo;
+	int64		hi;
+	const char *bytes;			/* FILTER_TEXT */
+	int			nbytes;
+} Filter;
+
+/* An output column that is not just an input column. */
+typedef struct Computed
+{
+	int			column;			/* of the output */
+	bool		varlena;
+	ExprState  *state;
+} Computed;
+
+/* An output column that is an input column. */
+typedef struct Bare
+{
+	int			from;
+	int			to;
+} Bare;
+
+typedef struct Calc
+{
+	SeOperator	op;
+
+	/* settings: never change */
+	int			nfilters;
+	Filter	   *filters;
+	ExprState  *qual;			/* conditions that are no filter, NULL if none */
+	int			nbare;
+	Bare	   *bare;
+	int			ncomputed;
+	Computed   *computed;
+
+	/* evaluation */
+	ExprContext *econtext;
+	TupleTableSlot *slot;		/* shows the input row */
+
+	/* output */
+	SeBatch    *out;
+	int		   *selected;		/* rows of the input that go on */
+} Calc;
+
+static void calc_push(SeOperator *op, int input, SeBatch *batch);
+static void calc_close(SeOperator *op);
+static bool make_filter(Expr *qual, Filter *filter);
+static bool make_comparison(OpExpr *op, Filter *filter);
+static bool ordered_kind(Oid type, FilterKind *kind);
+static bool ordered_constant(Oid column_type, const Const *constant, int64 *value);
+static bool make_range(int strategy, int64 value, Filter *filter);
+static Node *plain_column(Node *node);
+static int64 float_order(double x);
+static void need_room(Calc *calc, int nrows);
+static int	select_rows(Calc *calc, const SeBatch *batch);
+static int	run_filter(const Filter *filter, const SeBatch *batch, int *rows, int nrows);
+static int	run_text_filter(const Filter *filter, const SeBatch *batch, int *rows, int nrows);
+static int	run_qual(Calc *calc, const SeBatch *batch, int *rows, int nrows);
+static void emit_selected(Calc *calc, const SeBatch *batch, int nrows);
+static void emit_changes(Calc *calc, const SeBatch *batch, int nrows);
+static void project_bare(Calc *calc, const SeBatch *batch, int row, int out_row);
+static void project_computed(Calc *calc, const SeBatch *batch, int row, int out_row);
+
+static const SeOperatorOps calc_ops = {
+	.name = "calc",
+	.push = calc_push,
+	.watermark = se_op_forward_watermark,
+	.idle = se_op_forward_idle,
+	.timer = se_op_forward_timer,
+	.resume = se_op_nothing_to_resume,
+	.prepare = se_op_no_prepare,
+	.snapshot = se_op_no_snapshot,
+	.rewrite = se_op_no_rewrite,
+	.restore = se_op_no_restore,
+	.restored = se_op_no_restored,
+	.checkpoint_done = se_op_no_checkpoint_done,
+	.end = se_op_forward_end,
+	.close = calc_close
+};
+
+/* Make the operator of a calc node. */
+SeOperator *
+se_calc_new(const SeCalcNode *node, SeOperatorEnv *env)
+{
+	MemoryContext old = MemoryContextSwitchTo(env->memory);
+	TupleDesc	input = ((SeNode *) linitial(node->node.inputs))->desc;
+	Calc	   *calc = palloc0(sizeof(Calc));
+	List	   *slow = NIL;
+	ListCell   *lc;
+
+	se_op_init(&calc->op, &calc_ops, node->node.id, 1, env, node->node.desc);
+	calc->econtext = CreateStandaloneExprContext();
+	calc->slot = MakeSingleTupleTableSlot(input, &TTSOpsVirtual);
+	calc->econtext->ecxt_scantuple = calc->slot;
+
+	calc->filters = palloc0(sizeof(Filter) * Max(list_length(node->quals), 1));
+	foreach(lc, node->quals)
+	{
+		if (make_filter(lfirst(lc), &calc->filters[calc->nfilters]))
+			calc->nfilters++;
+		else
+			slow = lappend(slow, lfirst(lc));
+	}
+	calc->qual = ExecInitQual(slow, NULL);
+
+	calc->bare = palloc(sizeof(Bare) * Max(list_length(node->targets), 1));
+	calc->computed = palloc(sizeof(Computed) * Max(list_length(node->targets), 1));
+	foreach(lc, node->targets)
+	{
+		Expr	   *target = lfirst(lc);
+
+		if (IsA(target, Var))
+		{
+			calc->bare[calc->nbare].from = ((Var *) target)->varattno - 1;
+			calc->bare[calc->nbare++].to = foreach_current_index(lc);
+		}
+		else
+		{
+			Computed   *computed = &calc->computed[calc->ncomputed++];
+
+			computed->column = foreach_current_index(lc);
+			computed->varlena = get_typlen(exprType((Node *) target)) == -1;
+			computed->state = ExecInitExpr(target, NULL);
+		}
+	}
+	need_room(calc, se_batch_rows);
+
+	MemoryContextSwitchTo(old);
+	return &calc->op;
+}
+
+/* One batch in, at most one batch out. */
+static void
+calc_push(SeOperator *op, int input, SeBatch *batch)
+{
+	Calc	   *calc = (Calc *) op;
+	int			nrows;
+
+	need_room(calc, batch->nrows);
+	ResetExprContext(calc->econtext);
+	se_batch_reset(calc->out);
+	calc->out->append_only = batch->append_only;
+	calc->out->wm_end = batch->wm_end;
+
+	op->env->current_batch = batch;
+	nrows = select_rows(calc, batch);
+	if (batch->append_only)
+		emit_selected(calc, batch, nrows);
+	else
+		emit_changes(calc, batch, nrows);
+	op->env->current_batch = NULL;
+
+	op->watermark_in = Max(op->watermark_in, batch->wm_end);
+	se_op_emit(op, calc->out);
+	se_op_emit_watermark(op, op->watermark_in);
+}
+
+static void
+calc_close(SeOperator *op)
+{
+	Calc	   *calc = (Calc *) op;
+
+	if (calc->econtext)
+		FreeExprContext(calc->econtext, false);
+	calc->econtext = NULL;
+}
+
+/* Turn a condition into a filter, or say that the interpreter must decide it. */
+static bool
+make_filter(Expr *qual, Filter *filter)
+{
+	Node	   *node = (Node *) qual;
+
+	memset(filter, 0, sizeof(Filter));
+
+	if (IsA(node, NullTest) && !((NullTest *) node)->argisrow &&
+		IsA(((NullTest *) node)->arg, Var))
+	{
+		filter->kind = FILTER_NULL;
+		filter->column = ((Var *) ((NullTest *) node)->arg)->varattno - 1;
+		filter->invert = ((NullTest *) node)->nulltesttype == IS_NOT_NULL;
+		return true;
+	}
+
+	/* column, NOT column */
+	if (IsA(node, BoolExpr) && ((BoolExpr *) node)->boolop == NOT_EXPR)
+	{
+		filter->invert = true;
+		node = linitial(((BoolExpr *) node)->args);
+	}
+	if (IsA(node, Var) && ((Var *) node)->vartype == BOOLOID)
+	{
+		filter->kind = FILTER_BOOL;
+		filter->column = ((Var *) node)->varattno - 1;
+		filter->lo = filter->hi = 1;
+		return true;
+	}
+
+	return IsA(qual, OpExpr) && make_comparison((OpExpr *) qual, filter);
+}
+
+/* A comparison of a column with a constant, either way round. */
+static bool
+make_comparison(OpExpr *op, Filter *filter)
+{
+	Node	   *left;
+	Node	   *right;
+	Oid			opno = op->opno;
+	Oid			family;
+	bool		negated = false;
+	int			strategy;
+	Const	   *constant;
+	Oid			type;
+	int64		value;
+
+	if (list_length(op->args) != 2)
+		return false;
+	left = plain_column(linitial(op->args));
+	right = plain_column(lsecond(op->args));
+	if (IsA(left, Const) && IsA(right, Var))
+	{
+		Node	   *swap = left;
+
+		left = right;
+		right = swap;
+		opno = get_commutator(opno);
+	}
+	if (!OidIsValid(opno) || !IsA(left, Var) || !IsA(right, Const) ||
+		((Const *) right)->constisnull)
+		return false;
+	constant = (Const *) right;
+	type = ((Var *) left)->vartype;
+	filter->column = ((Var *) left)->varattno - 1;
+
+	/* Which comparison is it? "<>" belongs to no family, its negator does. */
+	if (type == VARCHAROID)
+		type = TEXTOID;
+	family = lookup_type_cache(type, TYPECACHE_BTREE_OPFAMILY)->btree_opf;
+	strategy = get_op_opfamily_strategy(opno, family);
+	if (strategy == 0 && OidIsValid(get_negator(opno)))
+	{
+		negated = true;
+		strategy = get_op_opfamily_strategy(get_negator(opno), family);
+		if (strategy != BTEqualStrategyNumber)
+			return false;
+	}
+	if (strategy == 0)
+		return false;
+
+	if (type == TEXTOID)
+	{
+		struct varlena *text;
+
+		if (strategy != BTEqualStrategyNumber || !OidIsValid(op->inputcollid) ||
+			(constant->consttype != TEXTOID && constant->consttype != VARCHAROID) ||
+			!get_collation_isdeterministic(op->inputcollid))
+			return false;
+		text = PG_DETOAST_DATUM_COPY(constant->constvalue);
+		filter->kind = FILTER_TEXT;
+		filter->bytes = VARDATA_ANY(text);
+		filter->nbytes = VARSIZE_ANY_EXHDR(text);
+		filter->invert = negated;
+		return true;
+	}
+
+	filter->invert = negated;
+	return ordered_kind(type, &filter->kind) &&
+		ordered_constant(type, constant, &value) &&
+		make_range(strategy, value, filter);
+}
+
+/* Which loop serves a column of this type, if any of the ordered ones does. */
+static bool
+ordered_kind(Oid type, FilterKind *kind)
+{
+	switch (type)
+	{
+		case INT2OID:
+			*kind = FILTER_INT16;
+			return true;
+		case INT4OID:
+		case DATEOID:
+			*kind = FILTER_INT32;
+			return true;
+		case INT8OID:
+		case TIMESTAMPOID:
+		case TIMESTAMPTZOID:
+			*kind = FILTER_INT64;
+			return true;
+		case FLOAT4OID:
+			*kind = FILTER_FLOAT4;
+			return true;
+		case FLOAT8OID:
+			*kind = FILTER_FLOAT8;
+			return true;
+		default:
+			return false;
+	}
+}
+
+/* A constant in the column's order; types of one family may mix only where that is exact. */
+static bool
+ordered_constant(Oid column_type, const Const *constant, int64 *value)
+{
+	switch (constant->consttype)
+	{
+		case INT2OID:
+			*value = DatumGetInt16(constant->constvalue);
+			return true;
+		case INT4OID:
+			*value = DatumGetInt32(constant->constvalue);
+			return true;
+		case INT8OID:
+			*value = DatumGetInt64(constant->constvalue);
+			return true;
+		case FLOAT4OID:
+			*value = float_order(DatumGetFloat4(constant->constvalue));
+			return true;
+		case FLOAT8OID:
+			*value = float_order(DatumGetFloat8(constant->constvalue));
+			return true;
+		case DATEOID:
+			/* Dates meet timestamps through the calendar and the time zone. */
+			*value = DatumGetInt32(constant->constvalue);
+			return column_type == DATEOID;
+		case TIMESTAMPOID:
+		case TIMESTAMPTZOID:
+			*value = DatumGetInt64(constant->constvalue);
+			return column_type == constant->consttype;
+		default:
+			return false;
+	}
+}
+
+/* The integers that compare so with a value, as a range; an empty one has lo > hi. */
+static bool
+make_range(int strategy, int64 value, Filter *filter)
+{
+	filter->lo = PG_INT64_MIN;
+	filter->hi = PG_INT64_MAX;
+	switch (strategy)
+	{
+		case BTLessStrategyNumber:
+			if (value == PG_INT64_MIN)
+				filter->lo = PG_INT64_MAX;
+			filter->hi = value == PG_INT64_MIN ? PG_INT64_MIN : value - 1;
+			return true;
+		case BTLessEqualStrategyNumber:
+			filter->hi = value;
+			return true;
+		case BTEqualStrategyNumber:
+			filter->lo = filter->hi = value;
+			return true;
+		case BTGreaterEqualStrategyNumber:
+			filter->lo = value;
+			return true;
+		case BTGreaterStrategyNumber:
+			if (value == PG_INT64_MAX)
+				filter->hi = PG_INT64_MIN;
+			filter->lo = value == PG_INT64_MAX ? PG_INT64_MAX : value + 1;
+			return true;
+		default:
+			return false;
+	}
+}
+
+/* What a varchar column looks like to an operator of text. */
+static Node *
+plain_column(Node *node)
+{
+	if (IsA(node, RelabelType))
+	{
+		RelabelType *relabel = (RelabelType *) node;
+		Node	   *arg = (Node *) relabel->arg;
+
+		if (relabel->resulttype == TEXTOID && IsA(arg, Var) &&
+			(((Var *) arg)->vartype == VARCHAROID || ((Var *) arg)->vartype == TEXTOID))
+			return arg;
+	}
+	return node;
+}
+
+/* An integer in the order of btree's float comparison: -0 equals 0, NaN is above all. */
+static int64
+float_order(double x)
+{
+	union
+	{
+		double		f;
+		int64		i;
+	}			u;
+
+	if (isnan(x))
+		return PG_INT64_MAX;
+	u.f = x + 0.0;
+	return u.i < 0 ? u.i ^ PG_INT64_MAX : u.i;
+}
+
+/* Make sure that the output takes as many rows as come in. */
+static void
+need_room(Calc *calc, int nrows)
+{
+	MemoryContext memory = calc->op.env->memory;
+
+	if (calc->out && calc->out->capacity >= nrows)
+		return;
+	calc->out = se_batch_new(memory, calc->op.out_desc, nrows);
+	calc->selected = MemoryContextAlloc(memory, sizeof(int) * nrows);
+}
+
+/* Which rows meet all conditions; their numbers are in calc->selected. */
+static int
+select_rows(Calc *calc, const SeBatch *batch)
+{
+	int		   *rows = calc->selected;
+	int			nrows = batch->nrows;
+
+	for (int i = 0; i < nrows; i++)
+		rows[i] = i;
+	for (int f = 0; f < calc->nfilters; f++)
+		nrows = run_filter(&calc->filters[f], batch, rows, nrows);
+	if (calc->qual)
+		nrows = run_qual(calc, batch, rows, nrows);
+	return nrows;
+}
+
+/* Keep the rows that pass one filter; returns how many. */
+static int
+run_filter(const Filter *filter, const SeBatch *batch, int *rows, int nrows)
+{
+	const Datum *values = batch->values + filter->column;
+	const bool *nulls = batch->nulls + filter->column;
+	Size		stride = batch->ncolumns;
+	int			kept = 0;
+
+	/* Without a branch on the outcome: what passes is not predictable. */
+#define KEEP_IN_RANGE(x) \
+	for (int i = 0; i < nrows; i++) \
+	{ \
+		Datum		value = values[rows[i] * stride]; \
+		int64		ordered = (x); \
+		bool		inside = (ordered >= filter->lo) & (ordered <= filter->hi); \
+		\
+		rows[kept] = rows[i]; \
+		kept += (inside != filter->invert) & !nulls[rows[i] * stride]; \
+	}
+
+	switch (filter->kind)
+	{
+		case FILTER_INT16:
+			KEEP_IN_RANGE(DatumGetInt16(value));
+			break;
+		case FILTER_INT32:
+			KEEP_IN_RANGE(DatumGetInt32(value));
+			break;
+		case FILTER_INT64:
+			KEEP_IN_RANGE(DatumGetInt64(value));
+			break;
+		case FILTER_BOOL:
+			KEEP_IN_RANGE(DatumGetBool(value));
+			break;
+		case FILTER_FLOAT4:
+			KEEP_IN_RANGE(float_order(DatumGetFloat4(value)));
+			break;
+		case FILTER_FLOAT8:
+			KEEP_IN_RANGE(float_order(DatumGetFloat8(value)));
+			break;
+		case FILTER_NULL:
+			for (int i = 0; i < nrows; i++)
+			{
+				rows[kept] = rows[i];
+				kept += nulls[rows[i] * stride] != filter->invert;
+			}
+			break;
+		case FILTER_TEXT:
+			kept = run_text_filter(filter, batch, rows, nrows);
+			break;
+	}
+	return kept;
+#undef KEEP_IN_RANGE
+}
+
+/* Likewise for text that equals, or not, a constant under a deterministic collation. */
+static int
+run_text_filter(const Filter *filter, const SeBatch *batch, int *rows, int nrows)
+{
+	int			kept = 0;
+
+	for (int i = 0; i < nrows; i++)
+	{
+		Size		cell = (Size) rows[i] * batch->ncolumns + filter->column;
+		struct varlena *text;
+		bool		equal;
+
+		if (batch->nulls[cell])
+			continue;
+		text = (struct varlena *) DatumGetPointer(batch->values[cell]);
+		if (VARATT_IS_EXTERNAL(text) || VARATT_IS_COMPRESSED(text))
+		{
+			MemoryContext old = MemoryContextSwitchTo(batch->arena);
+
+			text = detoast_attr(text);
+			MemoryContextSwitchTo(old);
+		}
+		equal = VARSIZE_ANY_EXHDR(text) == filter->nbytes &&
+			memcmp(VARDATA_ANY(text), filter->bytes, filter->nbytes) == 0;
+		if (equal != filter->invert)
+			rows[kept++] = rows[i];
+	}
+	return kept;
+}
+
+/* Keep the rows of which the interpreter says true. */
+static int
+run_qual(Calc *calc, const SeBatch *batch, int *rows, int nrows)
+{
+	int			kept = 0;
+
+	for (int i = 0; i < nrows; i++)
+	{
+		calc->op.env->current_row = rows[i];
+		se_batch_show_row(batch, rows[i], calc->slot);
+		if (ExecQual(calc->qual, calc->econtext))
+			rows[kept++] = rows[i];
+	}
+	return kept;
+}
+
+/* Project the selected rows of a batch that only adds. */
+static void
+emit_selected(Calc *calc, const SeBatch *batch, int nrows)
+{
+	SeBatch    *out = calc->out;
+
+	for (int i = 0; i < nrows; i++)
+	{
+		se_batch_stamp_from(out, i, batch, calc->selected[i]);
+		project_bare(calc, batch, calc->selected[i], i);
+	}
+	if (calc->ncomputed > 0)
+		for (int i = 0; i < nrows; i++)
+			project_computed(calc, batch, calc->selected[i], i);
+	out->nrows = nrows;
+}
+
+/* Project all rows of a batch that changes rows by key; see the top. */
+static void
+emit_changes(Calc *calc, const SeBatch *batch, int nselected)
+{
+	SeBatch    *out = calc->out;
+	int			next = 0;
+
+	for (int row = 0; row < batch->nrows; row++)
+	{
+		bool		passes = next < nselected && calc->selected[next] == row;
+
+		next += passes;
+		if (batch->kinds[row] == SE_ROW_UPDATE_BEFORE)
+			continue;
+		se_batch_stamp_from(out, out->nrows, batch, row);
+		if (!passes)
+			out->kinds[out->nrows] = SE_ROW_DELETE;
+		project_bare(calc, batch, row, out->nrows);
+		if (passes)
+			project_computed(calc, batch, row, out->nrows);
+		else
+			for (int i = 0; i < calc->ncomputed; i++)
+			{
+				se_batch_values(out, out->nrows)[calc->computed[i].column] = (Datum) 0;
+				se_batch_nulls(out, out->nrows)[calc->computed[i].column] = true;
+			}
+		out->nrows++;
+	}
+}
+
+static void
+project_bare(Calc *calc, const SeBatch *batch, int row, int out_row)
+{
+	const Datum *values = se_batch_values(batch, row);
+	const bool *nulls = se_batch_nulls(batch, row);
+	Datum	   *out_values = se_batch_values(calc->out, out_row);
+	bool	   *out_nulls = se_batch_nulls(calc->out, out_row);
+
+	for (int i = 0; i < calc->nbare; i++)
+	{
+		Bare		bare = calc->bare[i];
+
+		out_values[bare.to] = values[bare.from];
+		out_nulls[bare.to] = nulls[bare.from];
+	}
+}
+
+static void
+project_computed(Calc *calc, const SeBatch *batch, int row, int out_row)
+{
+	Datum	   *out_values = se_batch_values(calc->out, out_row);
+	bool	   *out_nulls = se_batch_nulls(calc->out, out_row);
+
+	calc->op.env->current_row = row;
+	se_batch_show_row(batch, row, calc->slot);
+	for (int i = 0; i < calc->ncomputed; i++)
+	{
+		Computed   *computed = &calc->computed[i];
+		bool		isnull;
+		Datum		value = ExecEvalExprSwitchContext(computed->state, calc->econtext, &isnull);
+
+		/* Nobody downstream may change an expanded object that others see too. */
+		if (computed->varlena)
+			value = MakeExpandedObjectReadOnly(value, isnull, -1);
+		out_values[computed->column] = value;
+		out_nulls[computed->column] = isnull;
+	}
+}
