@@ -5,7 +5,8 @@
  * Windows are [start, end), aligned to 1970-01-01 00:00 of the type's own clock plus
  * shift (semantics 0.1). All values are microseconds. For hop, size need not be a
  * multiple of slide, and slide may exceed size (gaps). For cumulate size is a
- * multiple of step. Nothing here allocates or raises, but for se_window_check.
+ * multiple of step. Nothing here allocates or raises, but for se_window_make.
+ * Sums saturate at SE_TIME_MIN and SE_TIME_MAX.
  */
 #ifndef SE_WINDOW_H
 #define SE_WINDOW_H
@@ -44,9 +45,9 @@ extern void se_window_nth(const SeWindow *w, SeTime ts, int k, SeTime *start, Se
 
 /*
  * Slices: the longest pieces that every window is made of exactly. A row belongs to
- * the one slice that contains its time (or to none, in a gap of hop).
+ * the one slice that contains its time (or to none, in a gap of hop: false).
  */
-extern void se_window_slice(const SeWindow *w, SeTime ts, SeTime *start, SeTime *end);
+extern bool se_window_slice(const SeWindow *w, SeTime ts, SeTime *start, SeTime *end);
 
 /* End of the last window that contains the slice [start, end). */
 extern SeTime se_window_last_end(const SeWindow *w, SeTime slice_start);

@@ -1,0 +1,166 @@
+/*
+ * time/window_sql.c
+ *		tumble(), hop(), cumulate() as ordinary functions; session(), count_window() that only refuse.
+ *
+ * A continuous view recognises these functions in FROM and computes windows itself;
+ * everywhere else (a plain SELECT, the batch twin of a view) they are what their
+ * names say. timestamptz and timestamp share the code: both are microseconds on a
+ * clock of their own. A NULL argument gives no rows, as a join with nothing.
+ *
+ * Runs in: any backend.
+ */
+#include "postgres.h"
+
+#include "base/se.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "time/window.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+
+SE_FUNCTION_INFO_V1(stream_engine_tumble);
+SE_FUNCTION_INFO_V1(stream_engine_hop);
+SE_FUNCTION_INFO_V1(stream_engine_cumulate);
+SE_FUNCTION_INFO_V1(stream_engine_session);
+SE_FUNCTION_INFO_V1(stream_engine_count_window);
+
+/* What one call of a window function still has to return. */
+typedef struct WindowCall
+{
+	SeWindow	window;
+	SeTime		ts;
+} WindowCall;
+
+static Datum window_rows(FunctionCallInfo fcinfo, SeWindowKind kind);
+static int	start_call(FunctionCallInfo fcinfo, SeWindowKind kind, WindowCall *call);
+static void refuse_timezone(FunctionCallInfo fcinfo, int arg);
+static void check_window(SeTime start, SeTime end);
+
+Datum
+stream_engine_tumble(PG_FUNCTION_ARGS)
+{
+	return window_rows(fcinfo, SE_WINDOW_TUMBLE);
+}
+
+Datum
+stream_engine_hop(PG_FUNCTION_ARGS)
+{
+	return window_rows(fcinfo, SE_WINDOW_HOP);
+}
+
+Datum
+stream_engine_cumulate(PG_FUNCTION_ARGS)
+{
+	return window_rows(fcinfo, SE_WINDOW_CUMULATE);
+}
+
+Datum
+stream_engine_session(PG_FUNCTION_ARGS)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("session windows are not supported yet"),
+			 errhint("Use tumble, hop or cumulate.")));
+}
+
+Datum
+stream_engine_count_window(PG_FUNCTION_ARGS)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("count windows are not supported yet"),
+			 errhint("Use tumble, hop or cumulate.")));
+}
+
+/* The windows of one time, one row each, in order of their end. */
+static Datum
+window_rows(FunctionCallInfo fcinfo, SeWindowKind kind)
+{
+	FuncCallContext *funcctx;
+	WindowCall *call;
+	SeTime		start;
+	SeTime		end;
+	Datum		values[3];
+	bool		nulls[3] = {false, false, false};
+	HeapTuple	tuple;
+
+	if (SRF_IS_FIRSTCALL())
+	{
+		MemoryContext old;
+		TupleDesc	desc;
+
+		funcctx = SRF_FIRSTCALL_INIT();
+		old = MemoryContextSwitchTo(funcctx->multi_call_memory_ctx);
+		if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
+			elog(ERROR, "window function must return a row type");
+		funcctx->tuple_desc = BlessTupleDesc(desc);
+		call = palloc(sizeof(WindowCall));
+		funcctx->user_fctx = call;
+		funcctx->max_calls = start_call(fcinfo, kind, call);
+		MemoryContextSwitchTo(old);
+	}
+
+	funcctx = SRF_PERCALL_SETUP();
+	if (funcctx->call_cntr >= funcctx->max_calls)
+		SRF_RETURN_DONE(funcctx);
+	CHECK_FOR_INTERRUPTS();
+
+	call = funcctx->user_fctx;
+	se_window_nth(&call->window, call->ts, (int) funcctx->call_cntr, &start, &end);
+	check_window(start, end);
+	values[0] = TimestampGetDatum(start);
+	values[1] = TimestampGetDatum(end);
+	values[2] = TimestampGetDatum(end - 1);
+	tuple = heap_form_tuple(funcctx->tuple_desc, values, nulls);
+	SRF_RETURN_NEXT(funcctx, HeapTupleGetDatum(tuple));
+}
+
+/*
+ * Read the arguments (ts, [slide | step,] size, shift, timezone) and return the
+ * number of windows: 0 if one of them is NULL.
+ */
+static int
+start_call(FunctionCallInfo fcinfo, SeWindowKind kind, WindowCall *call)
+{
+	int			size_arg = kind == SE_WINDOW_TUMBLE ? 1 : 2;
+	int			shift_arg = size_arg + 1;
+
+	refuse_timezone(fcinfo, shift_arg + 1);
+	for (int i = 0; i <= shift_arg; i++)
+	{
+		if (PG_ARGISNULL(i))
+			return 0;
+	}
+
+	call->ts = PG_GETARG_TIMESTAMP(0);
+	call->window = se_window_make(kind, PG_GETARG_INTERVAL_P(size_arg),
+								  kind == SE_WINDOW_TUMBLE ? NULL : PG_GETARG_INTERVAL_P(1),
+								  PG_GETARG_INTERVAL_P(shift_arg));
+	if (TIMESTAMP_NOT_FINITE(call->ts))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
+				 errmsg("an infinite time belongs to no window")));
+	return se_window_count(&call->window, call->ts);
+}
+
+static void
+refuse_timezone(FunctionCallInfo fcinfo, int arg)
+{
+	if (!PG_ARGISNULL(arg))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("windows in a time zone are not supported yet"),
+				 errdetail("Time zone \"%s\" was given.",
+						   text_to_cstring(PG_GETARG_TEXT_PP(arg))),
+				 errhint("Leave the argument out, and use shift to move the windows.")));
+}
+
+/* A window at the end of time may not be a timestamp any more. */
+static void
+check_window(SeTime start, SeTime end)
+{
+	if (!IS_VALID_TIMESTAMP(start) || !IS_VALID_TIMESTAMP(end))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
+				 errmsg("timestamp out of range")));
+}
