@@ -13,6 +13,7 @@
 #include "replication/slot.h"
 #include "storage/latch.h"
 #include "storage/proc.h"
+#include "utils/relcache.h"
 #include "utils/wait_event.h"
 
 #if PG_VERSION_NUM < 150000
@@ -87,6 +88,17 @@ se_compat_wait_event(const char *name)
 #endif
 }
 
+/* The index of a table's primary key. */
+static inline Oid
+se_compat_primary_key(Relation relation)
+{
+#if PG_VERSION_NUM >= 180000
+	return RelationGetPrimaryKeyIndex(relation, false);
+#else
+	return RelationGetPrimaryKeyIndex(relation);
+#endif
+}
+
 /* The index of a process in ProcGlobal->allProcs, from 0. */
 static inline int
 se_compat_my_proc_number(void)
@@ -100,5 +112,8 @@ se_compat_my_proc_number(void)
 
 /* Column i of a descriptor, and where a value of it must begin. */
 #define se_compat_attr(desc, i) TupleDescAttr(desc, i)
+
+/* Does a row have bytes for the column?  Not if dropped, nor (18) GENERATED … VIRTUAL. */
+#define se_compat_attr_is_stored(attr) (!(attr)->attisdropped && (attr)->attgenerated != 'v')
 
 #endif							/* SE_COMPAT_H */

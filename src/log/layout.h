@@ -24,6 +24,7 @@ typedef struct SeLayoutColumn
 	int16		len;
 	bool		byval;
 	char		align;			/* 'c' 's' 'i' 'd' */
+	bool		packable;		/* writer only, not stored: short varlena headers allowed */
 	bool		has_missing;	/* rows of older layouts read as `missing`, else NULL */
 	Datum		missing;
 } SeLayoutColumn;

@@ -1,0 +1,467 @@
+/*
+ * log/append.c
+ *		The writing side of a transaction: buffers of rows, ordinals, layout messages.
+ *
+ * Words: an *appender* is one executor node's way in; a *buffer* holds consecutive rows
+ * that one appender took in one subtransaction, and becomes one message.
+ *
+ * A WAL record counts for the subtransaction that is current when it is written.  Rows
+ * of a parent that are still buffered when a child begins (a function with an exception
+ * block, called by INSERT … SELECT) must therefore wait until the parent is current
+ * again; the child gets a buffer of its own:
+ *
+ *		subtransaction about to commit	its buffers are written and freed
+ *		subtransaction aborted			its buffers and layout messages are forgotten
+ *		transaction about to end		what is left is written (commit, prepare) or forgotten
+ *
+ * Ordinals number the rows and marks of the whole transaction in the order in which they
+ * came.  A buffer whose next row would not be the next ordinal is written first, so that
+ * the ordinals of a message have no gaps; messages may reach the log in another order
+ * than their ordinals, the reader sorts.
+ *
+ * Buffers live in a context of the transaction, because an abort frees a node's memory
+ * without telling the node.  An appender finds its buffer by its own number, and looks
+ * again when `generation` says that buffers were freed.
+ *
+ * Runs in: sessions (any process that writes to streams). No locks.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "access/xlog.h"
+#include "base/clock.h"
+#include "base/fault.h"
+#include "base/job_slot.h"
+#include "base/settings.h"
+#include "lib/ilist.h"
+#include "log/append.h"
+#include "log/layout.h"
+#include "log/row_pack.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+/* A buffer's first size, and the size beyond which it is written. */
+#define BUFFER_START (8 * 1024)
+#define BUFFER_FULL (64 * 1024)
+
+struct SeAppender
+{
+	uint64		number;			/* of this process, never used twice */
+	Relation	stream;
+	SeLayout   *layout;			/* of the descriptor */
+	uint32		catalog_layout; /* its id in the catalog, 0 = none fits */
+	Datum	   *values;			/* by layout column */
+	bool	   *nulls;
+	MemoryContext row_memory;	/* flattened values, reset per row */
+	struct RowBuffer *buffer;		/* last used; believe it only in its generation */
+	uint64		generation;
+	uint64		wrong_ordinal;	/* mutant wrong-ordinal-order */
+};
+
+typedef struct RowBuffer
+{
+	dlist_node	node;
+	uint64		appender;		/* its number */
+	SubTransactionId subxact;
+	Oid			relation;
+	uint32		layout;
+	uint64		ordinal;		/* of the first row */
+	uint32		nrows;
+	StringInfoData rows;
+} RowBuffer;
+
+/* A layout message of this transaction. */
+typedef struct SentLayout
+{
+	Oid			relation;
+	uint64		fingerprint;
+	uint32		id;
+	SubTransactionId subxact;	/* lost if this one aborts */
+} SentLayout;
+
+/* What the current top transaction wrote. */
+static struct
+{
+	bool		in_use;			/* wrote a message */
+	uint64		next_ordinal;
+	XLogRecPtr	first_lsn;		/* start of its first message */
+	uint32		last_layout;	/* number of layout messages sent */
+	List	   *layouts;		/* SentLayout */
+	dlist_head	buffers;
+	MemoryContext memory;		/* NULL until something is buffered or sent */
+} MyWrites;
+
+static uint64 last_appender = 0;
+static uint64 generation = 0;
+
+static RowBuffer *find_buffer(SeAppender *appender);
+static RowBuffer *make_buffer(SeAppender *appender);
+static void write_buffer(RowBuffer *buffer);
+static void free_buffer(RowBuffer *buffer);
+static uint32 send_layout(SeAppender *appender);
+static void write_message(SeMessageHeader *header, const void *body);
+static void row_too_big(Relation stream, Size size) pg_attribute_noreturn();
+static void transaction_event(XactEvent event, void *arg);
+static void subtransaction_event(SubXactEvent event, SubTransactionId subxact,
+								 SubTransactionId parent, void *arg);
+
+void
+se_append_init(void)
+{
+	dlist_init(&MyWrites.buffers);
+	RegisterXactCallback(transaction_event, NULL);
+	RegisterSubXactCallback(subtransaction_event, NULL);
+}
+
+/* The transaction's context for buffers and sent layouts. */
+static MemoryContext
+writes_memory(void)
+{
+	if (MyWrites.memory == NULL)
+		MyWrites.memory = AllocSetContextCreate(TopTransactionContext, "stream_engine writes",
+												ALLOCSET_SMALL_SIZES);
+	return MyWrites.memory;
+}
+
+/* A new appender for a stream that stays open and locked while it is used. */
+SeAppender *
+se_append_open(MemoryContext memory, Relation stream)
+{
+	const SeLayout *current = se_layout_current(stream);
+	MemoryContext old = MemoryContextSwitchTo(memory);
+	SeAppender *appender = palloc0(sizeof(SeAppender));
+
+	appender->number = ++last_appender;
+	appender->stream = stream;
+	appender->layout = se_layout_of_desc(RelationGetRelid(stream), RelationGetDescr(stream));
+	appender->catalog_layout = current == NULL ? 0 : current->id;
+	appender->values = palloc(sizeof(Datum) * Max(appender->layout->ncolumns, 1));
+	appender->nulls = palloc(sizeof(bool) * Max(appender->layout->ncolumns, 1));
+	appender->row_memory = AllocSetContextCreate(memory, "stream_engine row", ALLOCSET_SMALL_SIZES);
+	MemoryContextSwitchTo(old);
+	return appender;
+}
+
+/* Take one row. */
+void
+se_append_row(SeAppender *appender, TupleTableSlot *slot, uint8 kind)
+{
+	const SeLayout *layout = appender->layout;
+	MemoryContext old = MemoryContextSwitchTo(appender->row_memory);
+	RowBuffer  *buffer;
+	Size		size;
+	uint64		ordinal;
+
+	slot_getallattrs(slot);
+	for (int i = 0; i < layout->ncolumns; i++)
+	{
+		int			column = layout->columns[i].attno - 1;
+
+		Assert(column < slot->tts_nvalid);
+		appender->values[i] = slot->tts_values[column];
+		appender->nulls[i] = slot->tts_isnull[column];
+	}
+	se_row_pack_flatten(layout, appender->values, appender->nulls);
+	size = se_row_pack_size(layout, appender->values, appender->nulls);
+	if (size > (Size) se_max_row_size * 1024)
+		row_too_big(appender->stream, size);
+	MemoryContextSwitchTo(old);
+
+	buffer = find_buffer(appender);
+	ordinal = MyWrites.next_ordinal++;
+	if (SE_FAULT_WRONG("wrong-ordinal-order"))
+		ordinal = appender->wrong_ordinal++;
+	if (buffer->nrows > 0 &&
+		(buffer->ordinal + buffer->nrows != ordinal || buffer->rows.len + size > BUFFER_FULL))
+		write_buffer(buffer);
+	if (buffer->nrows == 0)
+		buffer->ordinal = ordinal;
+	se_row_pack_append(&buffer->rows, layout, appender->values, appender->nulls, kind);
+	buffer->nrows++;
+	MemoryContextReset(appender->row_memory);
+}
+
+static void
+row_too_big(Relation stream, Size size)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+			 errmsg("row is too big for stream \"%s\"", RelationGetRelationName(stream)),
+			 errdetail("It takes %zu bytes; stream_engine.max_row_size allows %zu.",
+					   size, (Size) se_max_row_size * 1024),
+			 errhint("Store large values elsewhere and put a reference into the stream, or ask an administrator to raise stream_engine.max_row_size.")));
+}
+
+/* The node is done: write its rows now if their subtransaction is the current one. */
+void
+se_append_close(SeAppender *appender)
+{
+	SubTransactionId current = GetCurrentSubTransactionId();
+	dlist_mutable_iter iter;
+
+	dlist_foreach_modify(iter, &MyWrites.buffers)
+	{
+		RowBuffer  *buffer = dlist_container(RowBuffer, node, iter.cur);
+
+		if (buffer->appender != appender->number || buffer->subxact != current)
+			continue;
+		write_buffer(buffer);
+		free_buffer(buffer);
+	}
+}
+
+/* The appender's buffer for the current subtransaction. */
+static RowBuffer *
+find_buffer(SeAppender *appender)
+{
+	SubTransactionId current = GetCurrentSubTransactionId();
+	dlist_iter	iter;
+
+	if (appender->buffer != NULL && appender->generation == generation &&
+		appender->buffer->subxact == current)
+		return appender->buffer;
+
+	appender->buffer = NULL;
+	dlist_foreach(iter, &MyWrites.buffers)
+	{
+		RowBuffer  *buffer = dlist_container(RowBuffer, node, iter.cur);
+
+		if (buffer->appender == appender->number && buffer->subxact == current)
+			appender->buffer = buffer;
+	}
+	if (appender->buffer == NULL)
+		appender->buffer = make_buffer(appender);
+	appender->generation = generation;
+	return appender->buffer;
+}
+
+static RowBuffer *
+make_buffer(SeAppender *appender)
+{
+	uint32		layout = appender->catalog_layout ? appender->catalog_layout : send_layout(appender);
+	MemoryContext old = MemoryContextSwitchTo(writes_memory());
+	RowBuffer  *buffer = palloc0(sizeof(RowBuffer));
+
+	buffer->appender = appender->number;
+	buffer->subxact = GetCurrentSubTransactionId();
+	buffer->relation = RelationGetRelid(appender->stream);
+	buffer->layout = layout;
+	buffer->rows.data = palloc(BUFFER_START);
+	buffer->rows.maxlen = BUFFER_START;
+	resetStringInfo(&buffer->rows);
+	dlist_push_tail(&MyWrites.buffers, &buffer->node);
+	MemoryContextSwitchTo(old);
+	return buffer;
+}
+
+/* Write a buffer's rows as one message of the current subtransaction and empty it. */
+static void
+write_buffer(RowBuffer *buffer)
+{
+	SeMessageHeader header = {.kind = SE_MESSAGE_ROWS};
+
+	Assert(buffer->subxact == GetCurrentSubTransactionId());
+	if (buffer->nrows == 0)
+		return;
+	SE_FAULT_POINT("log-append-flush");
+	header.relation = buffer->relation;
+	header.layout = buffer->layout;
+	header.ordinal = buffer->ordinal;
+	header.nrows = buffer->nrows;
+	header.body_len = buffer->rows.len;
+	write_message(&header, buffer->rows.data);
+
+	buffer->nrows = 0;
+	resetStringInfo(&buffer->rows);
+	if (buffer->rows.maxlen > 2 * BUFFER_FULL)
+	{
+		/* One giant row must not keep its memory for the rest of the statement. */
+		buffer->rows.data = repalloc(buffer->rows.data, BUFFER_FULL);
+		buffer->rows.maxlen = BUFFER_FULL;
+	}
+}
+
+static void
+free_buffer(RowBuffer *buffer)
+{
+	dlist_delete(&buffer->node);
+	pfree(buffer->rows.data);
+	pfree(buffer);
+	generation++;
+}
+
+/*
+ * The id of a layout message that holds for the current subtransaction; sends one if
+ * there is none yet.  Its ordinal precedes those of the rows that use it.
+ */
+static uint32
+send_layout(SeAppender *appender)
+{
+	SeLayout   *layout = appender->layout;
+	SeMessageHeader header = {.kind = SE_MESSAGE_LAYOUT};
+	SentLayout *sent;
+	MemoryContext old;
+	bytea	   *bytes;
+	ListCell   *lc;
+
+	foreach(lc, MyWrites.layouts)
+	{
+		sent = lfirst(lc);
+		if (sent->relation == layout->relation && sent->fingerprint == layout->fingerprint)
+			return sent->id;
+	}
+
+	old = MemoryContextSwitchTo(writes_memory());
+	layout->id = SE_LAYOUT_IN_TRANSACTION | ++MyWrites.last_layout;
+	bytes = se_layout_encode(layout);
+	header.relation = layout->relation;
+	header.layout = layout->id;
+	header.ordinal = MyWrites.next_ordinal++;
+	header.body_len = VARSIZE(bytes) - VARHDRSZ;
+	write_message(&header, VARDATA(bytes));
+	pfree(bytes);
+
+	sent = palloc(sizeof(SentLayout));
+	sent->relation = layout->relation;
+	sent->fingerprint = layout->fingerprint;
+	sent->id = layout->id;
+	sent->subxact = GetCurrentSubTransactionId();
+	MyWrites.layouts = lappend(MyWrites.layouts, sent);
+	MemoryContextSwitchTo(old);
+	return sent->id;
+}
+
+/* A transactional mark: in this transaction, at this place among its rows, H is `watermark`. */
+void
+se_append_watermark(Oid stream, SeTime watermark)
+{
+	SeMessageHeader header = {.kind = SE_MESSAGE_MARK, .mark = SE_MARK_WATERMARK};
+
+	header.relation = stream;
+	header.ordinal = MyWrites.next_ordinal++;
+	header.body_len = sizeof(watermark);
+	write_message(&header, &watermark);
+}
+
+/* Fill what is the same for every message of the transaction, and write. */
+static void
+write_message(SeMessageHeader *header, const void *body)
+{
+	header->version = SE_MESSAGE_VERSION;
+	header->database = MyDatabaseId;
+	header->top_xid = U64FromFullTransactionId(GetTopFullTransactionId());
+	header->first_lsn = MyWrites.first_lsn;
+	header->clock = se_clock_is_driven() ? se_clock_now() : 0;
+	if (SE_FAULT_WRONG("wrong-first-lsn"))
+		header->first_lsn = InvalidXLogRecPtr;
+
+	/* Set first: should the process get an error behind the insertion, readers are still woken. */
+	MyWrites.in_use = true;
+	(void) se_message_write(header, body, true);
+	if (MyWrites.first_lsn == InvalidXLogRecPtr)
+		MyWrites.first_lsn = ProcLastRecPtr;
+}
+
+uint64
+se_append_next_ordinal(void)
+{
+	return MyWrites.next_ordinal;
+}
+
+bool
+se_append_in_use(void)
+{
+	return MyWrites.in_use;
+}
+
+/* Write and free all buffers of a subtransaction that is about to end well. */
+static void
+write_buffers_of(SubTransactionId subxact)
+{
+	dlist_mutable_iter iter;
+
+	dlist_foreach_modify(iter, &MyWrites.buffers)
+	{
+		RowBuffer  *buffer = dlist_container(RowBuffer, node, iter.cur);
+
+		if (buffer->subxact != subxact)
+			continue;
+		write_buffer(buffer);
+		free_buffer(buffer);
+	}
+}
+
+/* The memory goes with the transaction's; only pointers must be forgotten. */
+static void
+forget_writes(void)
+{
+	memset(&MyWrites, 0, sizeof(MyWrites));
+	dlist_init(&MyWrites.buffers);
+	generation++;
+}
+
+static void
+transaction_event(XactEvent event, void *arg)
+{
+	switch (event)
+	{
+		case XACT_EVENT_PRE_COMMIT:
+		case XACT_EVENT_PRE_PREPARE:
+			write_buffers_of(TopSubTransactionId);
+			Assert(dlist_is_empty(&MyWrites.buffers));
+			break;
+		case XACT_EVENT_COMMIT:
+			/* The transaction is visible already; asynchronous commits come here too. */
+			if (MyWrites.in_use)
+				se_job_slot_wake_readers(MyDatabaseId, XactLastCommitEnd);
+			forget_writes();
+			break;
+		case XACT_EVENT_PREPARE:
+		case XACT_EVENT_ABORT:
+			forget_writes();
+			break;
+		default:
+			break;
+	}
+}
+
+static void
+subtransaction_event(SubXactEvent event, SubTransactionId subxact,
+					 SubTransactionId parent, void *arg)
+{
+	dlist_mutable_iter iter;
+	ListCell   *lc;
+
+	switch (event)
+	{
+		case SUBXACT_EVENT_PRE_COMMIT_SUB:
+			write_buffers_of(subxact);
+			break;
+		case SUBXACT_EVENT_COMMIT_SUB:
+			foreach(lc, MyWrites.layouts)
+			{
+				SentLayout *sent = lfirst(lc);
+
+				if (sent->subxact == subxact)
+					sent->subxact = parent;
+			}
+			break;
+		case SUBXACT_EVENT_ABORT_SUB:
+			dlist_foreach_modify(iter, &MyWrites.buffers)
+			{
+				RowBuffer  *buffer = dlist_container(RowBuffer, node, iter.cur);
+
+				if (buffer->subxact == subxact)
+					free_buffer(buffer);
+			}
+			foreach(lc, MyWrites.layouts)
+			{
+				if (((SentLayout *) lfirst(lc))->subxact == subxact)
+					MyWrites.layouts = foreach_delete_current(MyWrites.layouts, lc);
+			}
+			break;
+		default:
+			break;
+	}
+}
