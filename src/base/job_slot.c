@@ -22,6 +22,8 @@ typedef struct DatabaseEntry
 	Oid			database;		/* InvalidOid = free */
 	int			coordinator;	/* proc number, -1 = none */
 	bool		requested;		/* the launcher shall look whether it needs one */
+	bool		left;			/* the last coordinator left in good order */
+	uint64		wakes;
 	XLogRecPtr	announced;
 } DatabaseEntry;
 
@@ -29,6 +31,9 @@ typedef struct SeJobShared
 {
 	/* immutable after init */
 	int			tranche;
+	int			area_tranche;
+
+	ConditionVariable taken;
 
 	/* protects identity and life of slots */
 	LWLock		lock;
@@ -50,7 +55,9 @@ init_slots(void *memory)
 	SeJobShared *jobs = memory;
 
 	jobs->tranche = LWLockNewTrancheId();
+	jobs->area_tranche = LWLockNewTrancheId();
 	LWLockInitialize(&jobs->lock, jobs->tranche);
+	ConditionVariableInit(&jobs->taken);
 	SpinLockInit(&jobs->mutex);
 	jobs->launcher = -1;
 	for (int i = 0; i < se_max_jobs; i++)
@@ -150,6 +157,7 @@ se_job_slot_take(Oid database, Oid job)
 			pg_atomic_write_u64(&slot->operators[o].state_bytes, 0);
 			pg_atomic_write_u64(&slot->operators[o].state_entries, 0);
 		}
+		ConditionVariableBroadcast(&MyJobs->taken);
 		return slot;
 	}
 	return NULL;
@@ -227,6 +235,8 @@ database_entry(Oid database, bool make)
 	free_entry->database = database;
 	free_entry->coordinator = -1;
 	free_entry->requested = false;
+	free_entry->left = false;
+	free_entry->wakes = 0;
 	free_entry->announced = InvalidXLogRecPtr;
 	return free_entry;
 }
@@ -234,18 +244,18 @@ database_entry(Oid database, bool make)
 void
 se_job_slot_wake_readers(Oid database, XLogRecPtr lsn)
 {
+	DatabaseEntry *entry;
+
 	if (MyJobs == NULL)
 		return;
-	if (lsn != InvalidXLogRecPtr)
+	SpinLockAcquire(&MyJobs->mutex);
+	entry = database_entry(database, true);
+	if (entry != NULL)
 	{
-		DatabaseEntry *entry;
-
-		SpinLockAcquire(&MyJobs->mutex);
-		entry = database_entry(database, true);
-		if (entry != NULL && entry->announced < lsn)
-			entry->announced = lsn;
-		SpinLockRelease(&MyJobs->mutex);
+		entry->announced = Max(entry->announced, lsn);
+		entry->wakes++;
 	}
+	SpinLockRelease(&MyJobs->mutex);
 
 	/* A worker that registers right now looks at the log anyway: no lock needed. */
 	for (int i = 0; i < se_max_jobs; i++)
@@ -255,6 +265,45 @@ se_job_slot_wake_readers(Oid database, XLogRecPtr lsn)
 		if (slot->in_use && slot->database == database)
 			wake(slot->worker_proc);
 	}
+}
+
+uint64
+se_job_slot_wake_count(Oid database)
+{
+	DatabaseEntry *entry;
+	uint64		wakes;
+
+	SpinLockAcquire(&MyJobs->mutex);
+	entry = database_entry(database, false);
+	wakes = entry ? entry->wakes : 0;
+	SpinLockRelease(&MyJobs->mutex);
+	return wakes;
+}
+
+ConditionVariable *
+se_job_slot_taken(void)
+{
+	se_shmem_require();
+	return &MyJobs->taken;
+}
+
+int
+se_job_slot_area_tranche(void)
+{
+	return MyJobs->area_tranche;
+}
+
+bool
+se_job_slot_coordinator_left(Oid database)
+{
+	DatabaseEntry *entry;
+	bool		left;
+
+	SpinLockAcquire(&MyJobs->mutex);
+	entry = database_entry(database, false);
+	left = entry != NULL && entry->left;
+	SpinLockRelease(&MyJobs->mutex);
+	return left;
 }
 
 XLogRecPtr
@@ -272,14 +321,17 @@ se_job_slot_announced_lsn(Oid database)
 
 /* Set or clear the coordinator of a database. */
 static void
-set_coordinator(Oid database, int proc_number)
+set_coordinator(Oid database, int proc_number, bool left)
 {
 	DatabaseEntry *entry;
 
 	SpinLockAcquire(&MyJobs->mutex);
 	entry = database_entry(database, proc_number >= 0);
 	if (entry != NULL)
+	{
 		entry->coordinator = proc_number;
+		entry->left = left;
+	}
 	SpinLockRelease(&MyJobs->mutex);
 	if (entry == NULL && proc_number >= 0)
 		ereport(ERROR,
@@ -290,13 +342,13 @@ set_coordinator(Oid database, int proc_number)
 void
 se_job_slot_register_coordinator(Oid database)
 {
-	set_coordinator(database, se_compat_my_proc_number());
+	set_coordinator(database, se_compat_my_proc_number(), false);
 }
 
 void
-se_job_slot_unregister_coordinator(Oid database)
+se_job_slot_unregister_coordinator(Oid database, bool left)
 {
-	set_coordinator(database, -1);
+	set_coordinator(database, -1, left);
 }
 
 void

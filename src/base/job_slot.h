@@ -117,6 +117,12 @@ extern SeJobSlot *se_job_slot_find(Oid database, Oid job);
 /* Take a free slot; NULL if stream_engine.max_jobs are in use. Caller holds the lock exclusively. */
 extern SeJobSlot *se_job_slot_take(Oid database, Oid job);
 
+/* Broadcast when a slot is taken: for whoever waits for a job that has none yet. */
+extern ConditionVariable *se_job_slot_taken(void);
+
+/* LWLock tranche of the workers' state areas. */
+extern int	se_job_slot_area_tranche(void);
+
 /* Free a slot and wake its waiters. Caller holds the lock exclusively. */
 extern void se_job_slot_free(SeJobSlot *slot);
 
@@ -135,6 +141,12 @@ extern const char *se_job_state_name(SeJobState state);
  */
 extern void se_job_slot_wake_readers(Oid database, XLogRecPtr lsn);
 
+/*
+ * How often the readers of a database were woken. A worker that looks before a round
+ * and after it cannot oversleep, whatever resets its latch in between.
+ */
+extern uint64 se_job_slot_wake_count(Oid database);
+
 /* The highest `lsn` given to se_job_slot_wake_readers for a database. */
 extern XLogRecPtr se_job_slot_announced_lsn(Oid database);
 
@@ -145,8 +157,11 @@ extern XLogRecPtr se_job_slot_announced_lsn(Oid database);
  * and then looks a last time, so that no request falls between.
  */
 extern void se_job_slot_register_coordinator(Oid database);
-extern void se_job_slot_unregister_coordinator(Oid database);
+extern void se_job_slot_unregister_coordinator(Oid database, bool left);
 extern void se_job_slot_wake_coordinator(Oid database);
+
+/* Did the coordinator of a database leave because it had nothing to do? Runs in: launcher. */
+extern bool se_job_slot_coordinator_left(Oid database);
 extern void se_job_slot_register_launcher(void);
 
 /* Next database that asked for a coordinator, InvalidOid if none. Runs in: launcher. */

@@ -43,6 +43,8 @@ se_env_account(SeOperatorEnv *env, int64 delta)
 {
 	Assert(delta >= 0 || env->state_bytes >= (uint64) -delta);
 	if (delta > 0 && env->state_bytes + delta > env->state_limit)
+	{
+		env->over_limit = true;
 		ereport(ERROR,
 				(errcode(ERRCODE_OUT_OF_MEMORY),
 				 errmsg("state of the continuous view exceeds stream_engine.state_memory"),
@@ -50,6 +52,7 @@ se_env_account(SeOperatorEnv *env, int64 delta)
 						   (unsigned long long) (env->state_bytes + delta) / 1024,
 						   (unsigned long long) env->state_limit / 1024),
 				 errhint("Raise the option stream_engine.state_memory of the view, or use fewer groups, shorter windows or a watermark that closes them sooner.")));
+	}
 	env->state_bytes += delta;
 }
 

@@ -40,6 +40,7 @@ typedef struct SeOperatorEnv
 	/* flags the task reads after every push */
 	bool		state_touched;	/* I10: something was stored in this round */
 	bool		output_full;	/* sink: pending results reached their bound, commit soon */
+	bool		over_limit;		/* state_limit was exceeded: no restart will help */
 
 	/*
 	 * The row whose expressions are being evaluated, for the error context: its

@@ -1,6 +1,6 @@
 /*
  * flow/row.c
- *		Batches: making them and emptying them.
+ *		Batches: making them and emptying them; and the places of rows as text.
  */
 #include "postgres.h"
 
@@ -36,4 +36,28 @@ se_batch_reset(SeBatch *batch)
 	batch->nrows = 0;
 	batch->append_only = true;
 	MemoryContextReset(batch->arena);
+}
+
+char *
+se_place_describe(SePlace place)
+{
+	return psprintf("%X/%X +%llu", (uint32) (place.major >> 32), (uint32) place.major,
+					(unsigned long long) place.minor);
+}
+
+/* False if the text is not a place, to the last character. */
+bool
+se_place_parse(const char *text, SePlace *place)
+{
+	unsigned int high;
+	unsigned int low;
+	unsigned long long minor;
+	int			end = 0;
+
+	if (sscanf(text, " %8X/%8X +%llu %n", &high, &low, &minor, &end) != 3 || end == 0 ||
+		text[end] != '\0')
+		return false;
+	place->major = ((uint64) high << 32) | low;
+	place->minor = minor;
+	return true;
 }

@@ -55,6 +55,21 @@ typedef struct SeBatch
 	MemoryContext arena;
 } SeBatch;
 
+/* Order of places: <0, 0, >0. */
+static inline int
+se_place_compare(SePlace a, SePlace b)
+{
+	if (a.major != b.major)
+		return a.major < b.major ? -1 : 1;
+	if (a.minor != b.minor)
+		return a.minor < b.minor ? -1 : 1;
+	return 0;
+}
+
+/* A row's place as people see and write it: "0/1A2B3C4 +12". */
+extern char *se_place_describe(SePlace place);
+extern bool se_place_parse(const char *text, SePlace *place);
+
 /* A batch with its arrays and arena as children of `parent`. */
 extern SeBatch *se_batch_new(MemoryContext parent, TupleDesc desc, int capacity);
 
