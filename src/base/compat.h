@@ -66,15 +66,22 @@ se_compat_slot_acquire(const char *name)
 #endif
 }
 
-/* Has the acquired slot lost WAL it was asked to keep? */
+/* Has a slot lost WAL it was asked to keep? The caller holds the slot or its mutex. */
+static inline bool
+se_compat_slot_data_is_lost(const ReplicationSlotPersistentData *data)
+{
+#if PG_VERSION_NUM >= 160000
+	return data->invalidated != RS_INVAL_NONE;
+#else
+	return data->invalidated_at != InvalidXLogRecPtr;
+#endif
+}
+
+/* The same of the acquired slot. */
 static inline bool
 se_compat_slot_is_lost(void)
 {
-#if PG_VERSION_NUM >= 160000
-	return MyReplicationSlot->data.invalidated != RS_INVAL_NONE;
-#else
-	return MyReplicationSlot->data.invalidated_at != InvalidXLogRecPtr;
-#endif
+	return se_compat_slot_data_is_lost(&MyReplicationSlot->data);
 }
 
 /* A named wait event; below 17 every extension waits as "Extension". */
@@ -109,6 +116,24 @@ se_compat_my_proc_number(void)
 	return MyProc->pgprocno;
 #endif
 }
+
+/*
+ * The path of a foreign scan of one relation. A macro, so that only its user needs
+ * optimizer/pathnode.h.
+ */
+#if PG_VERSION_NUM >= 180000
+#define se_compat_foreign_scan_path(root, rel, rows, startup_cost, total_cost) \
+	create_foreignscan_path(root, rel, NULL, rows, 0, startup_cost, total_cost, \
+							NIL, (rel)->lateral_relids, NULL, NIL, NIL)
+#elif PG_VERSION_NUM >= 170000
+#define se_compat_foreign_scan_path(root, rel, rows, startup_cost, total_cost) \
+	create_foreignscan_path(root, rel, NULL, rows, startup_cost, total_cost, \
+							NIL, (rel)->lateral_relids, NULL, NIL, NIL)
+#else
+#define se_compat_foreign_scan_path(root, rel, rows, startup_cost, total_cost) \
+	create_foreignscan_path(root, rel, NULL, rows, startup_cost, total_cost, \
+							NIL, (rel)->lateral_relids, NULL, NIL)
+#endif
 
 /* Column i of a descriptor, and where a value of it must begin. */
 #define se_compat_attr(desc, i) TupleDescAttr(desc, i)

@@ -14,7 +14,8 @@
  *	8	4	relation OID (0: all streams of the database)
  *	12	4	layout id (rows, layout); bit 31: defined by a layout message of this transaction
  *	16	8	full xid of the top transaction (0: non-transactional mark)
- *	24	8	first_lsn: start of this transaction's first message, 0 in that one (N3)
+ *	24	8	first_lsn: start of this transaction's first message for this relation, 0 in that
+ *			first one (N3); a message of a rolled back subtransaction is not the first one
  *	32	8	ordinal of the first row (rows) or of the mark, among the transaction's rows and marks
  *	40	4	row count
  *	44	4	length of the body in bytes

@@ -4,10 +4,10 @@
  *
  * Scans the WAL from a position, collects our messages per (sub)transaction, and
  * hands out transactions in commit order, each with its messages in ordinal order
- * (I1, I2). Transactions that abort, or that ended without a record (N4), are
- * forgotten. This is an interface so that a shared tail process can stand behind it
- * later (N25). Law: a message's bytes are valid until the next call of any function
- * of the reader. One reader per scan; uses the current process's WAL access only.
+ * (I1, I2); its layout messages come before all others. Transactions that abort, or
+ * that ended without a record (N4), are forgotten. This is an interface so that a shared tail process can stand behind it
+ * later (N25). Law: a message's bytes are valid until the next call of
+ * se_reader_next or se_reader_close. One reader per scan; uses the current process's WAL access only.
  */
 #ifndef SE_READER_H
 #define SE_READER_H
@@ -34,7 +34,8 @@ typedef struct SeLogMessage
 	const char *body;			/* header.body_len bytes, 8-aligned */
 	XLogRecPtr	commit_lsn;		/* start of the commit record; a mark's own start */
 	TimestampTz commit_time;	/* of the commit record; 0 for marks */
-	bool		last_of_transaction;
+	uint32		skip_rows;		/* first rows of the body that lie before the start: leave out */
+	bool		last_of_transaction;	/* also true for non-transactional marks */
 } SeLogMessage;
 
 typedef struct SeLogReaderStatus

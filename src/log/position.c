@@ -1,0 +1,67 @@
+/*
+ * log/position.c
+ *		Positions in the stream log as stored bytes: made, checked, shown.
+ *
+ * The struct is the byte table of position.h, in the machine's byte order; a position
+ * is written and read by servers of one data directory. An unknown version or a spare
+ * flag that is set means that a newer release wrote it: the job stops, it never guesses.
+ */
+#include "postgres.h"
+
+#include "access/xlog.h"
+#include "log/position.h"
+
+#define POSITION_VERSION 1
+
+void
+se_position_decode(const void *bytes, Size len, SeLogPosition *position)
+{
+	if (len != sizeof(SeLogPosition))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("stored stream position has a wrong length"),
+				 errdetail("Expected %zu bytes, found %zu.", sizeof(SeLogPosition), len)));
+	memcpy(position, bytes, sizeof(SeLogPosition));
+	if (position->tag != SE_POSITION_TAG_LOG ||
+		position->version != POSITION_VERSION ||
+		position->flags != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("stored stream position is of an unknown kind"),
+				 errdetail("Tag %u, version %u, flags %u.",
+						   position->tag, position->version, position->flags)));
+	if (XLogRecPtrIsInvalid(position->restart_lsn) ||
+		position->restart_lsn > position->commit_lsn)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("stored stream position contradicts itself"),
+				 errdetail("Restart LSN %X/%X, commit LSN %X/%X.",
+						   LSN_FORMAT_ARGS(position->restart_lsn),
+						   LSN_FORMAT_ARGS(position->commit_lsn))));
+}
+
+void
+se_position_at_mark(SeLogPosition *position, XLogRecPtr mark_start,
+					uint64 creator_xid, uint64 creator_ordinal)
+{
+	memset(position, 0, sizeof(SeLogPosition));
+	position->tag = SE_POSITION_TAG_LOG;
+	position->version = POSITION_VERSION;
+	position->timeline = GetWALInsertionTimeLine();
+	position->restart_lsn = mark_start;
+	position->commit_lsn = mark_start;
+	position->creator_xid = creator_xid;
+	position->creator_ordinal = creator_ordinal;
+	position->watermark = SE_TIME_MIN;
+	position->proctime = SE_TIME_MIN;
+}
+
+/* "0/1A2B3C4", or "0/1A2B3C4 +12" within a transaction. */
+char *
+se_position_describe(const SeLogPosition *position)
+{
+	if (position->ordinal == 0)
+		return psprintf("%X/%X", LSN_FORMAT_ARGS(position->commit_lsn));
+	return psprintf("%X/%X +" UINT64_FORMAT,
+					LSN_FORMAT_ARGS(position->commit_lsn), position->ordinal);
+}

@@ -1,0 +1,300 @@
+/*
+ * log/retention.c
+ *		One physical replication slot per database keeps the WAL its jobs need (I3).
+ *
+ * The slot is acquired only for the moment it is looked after: whoever holds a slot is
+ * terminated when PostgreSQL invalidates it, and the checkpointer waits for that (N12).
+ * Acquiring it also touches the idle clock of PostgreSQL 18 (V40).
+ *
+ * A lock of our own (a heavyweight lock nobody else takes) keeps our sessions and the
+ * coordinator apart, so that none of them meets a slot in use. It is held as a session
+ * lock for a few milliseconds; its holder waits for no other heavyweight lock.
+ */
+#include "postgres.h"
+
+#include "access/xlog.h"
+#include "access/xlog_internal.h"
+#include "access/xlogrecovery.h"
+#include "base/compat.h"
+#include "catalog/pg_database.h"
+#include "log/retention.h"
+#include "miscadmin.h"
+#include "storage/fd.h"
+#include "storage/lock.h"
+#include "storage/lwlock.h"
+#include "storage/spin.h"
+
+/* What a look at the shared array says about our slot. */
+typedef struct SlotState
+{
+	bool		exists;
+	bool		lost;
+	int			holder;			/* pid, 0 = nobody */
+	XLogRecPtr	restart_lsn;
+} SlotState;
+
+static void look(Oid database, SlotState *state);
+static bool lock_slot(Oid database, LOCKTAG *tag, bool wait);
+static void create_slot(const char *name);
+static void reserve_slot(const char *name);
+static int	compare_segments(const void *a, const void *b);
+
+char *
+se_retention_slot_name(Oid database)
+{
+	return psprintf("stream_engine_%u", database);
+}
+
+void
+se_retention_ensure(void)
+{
+	char	   *name = se_retention_slot_name(MyDatabaseId);
+	LOCKTAG		tag;
+	SlotState	state;
+
+	CheckSlotRequirements();
+	if (MyReplicationSlot != NULL)
+		elog(ERROR, "a replication slot is in use by this session");
+
+	lock_slot(MyDatabaseId, &tag, true);
+	PG_TRY();
+	{
+		look(MyDatabaseId, &state);
+		/* A lost slot protects nothing; jobs whose WAL is gone say so themselves. */
+		if (state.exists && state.lost)
+		{
+			ReplicationSlotDrop(name, true);
+			state.exists = false;
+		}
+		if (!state.exists)
+			create_slot(name);
+		else if (XLogRecPtrIsInvalid(state.restart_lsn))
+			reserve_slot(name);
+	}
+	PG_FINALLY();
+	{
+		/*
+		 * Core releases a slot only at the end of a failed top transaction; a
+		 * subtransaction would go on with it.
+		 */
+		if (MyReplicationSlot != NULL)
+			ReplicationSlotRelease();
+		LockRelease(&tag, ExclusiveLock, true);
+	}
+	PG_END_TRY();
+}
+
+bool
+se_retention_move(XLogRecPtr restart)
+{
+	char	   *name = se_retention_slot_name(MyDatabaseId);
+	LOCKTAG		tag;
+	SlotState	state;
+	volatile bool done = false;
+
+	Assert(!XLogRecPtrIsInvalid(restart));
+	if (!lock_slot(MyDatabaseId, &tag, false))
+		return false;
+	PG_TRY();
+	{
+		look(MyDatabaseId, &state);
+		if (!state.exists || state.lost)
+			done = true;		/* nothing to move; ensure makes a new one */
+		else if (state.holder == 0)
+		{
+			bool		moved = false;
+
+			se_compat_slot_acquire(name);
+			SpinLockAcquire(&MyReplicationSlot->mutex);
+			if (!se_compat_slot_is_lost() &&
+				MyReplicationSlot->data.restart_lsn < restart)
+			{
+				MyReplicationSlot->data.restart_lsn = restart;
+				moved = true;
+			}
+			SpinLockRelease(&MyReplicationSlot->mutex);
+
+			/* Let WAL go only when the place that no longer needs it is on disk. */
+			if (moved)
+			{
+				ReplicationSlotMarkDirty();
+				ReplicationSlotSave();
+				ReplicationSlotsComputeRequiredLSN();
+			}
+			done = true;
+		}
+	}
+	PG_FINALLY();
+	{
+		if (MyReplicationSlot != NULL)
+			ReplicationSlotRelease();
+		LockRelease(&tag, ExclusiveLock, true);
+	}
+	PG_END_TRY();
+	return done;
+}
+
+XLogRecPtr
+se_retention_restart_lsn(Oid database, bool *lost)
+{
+	SlotState	state;
+
+	look(database, &state);
+	if (lost != NULL)
+		*lost = state.exists && state.lost;
+	return state.exists ? state.restart_lsn : InvalidXLogRecPtr;
+}
+
+void
+se_retention_drop(Oid database)
+{
+	char	   *name = se_retention_slot_name(database);
+	LOCKTAG		tag;
+	SlotState	state;
+
+	/* Our lock belongs to a database; the slot's name is enough to tell it. */
+	lock_slot(database, &tag, true);
+	PG_TRY();
+	{
+		look(database, &state);
+		if (state.exists && state.holder != 0)
+			ereport(LOG,
+					(errmsg("replication slot \"%s\" is not dropped: process %d holds it",
+							name, state.holder)));
+		else if (state.exists)
+			ReplicationSlotDrop(name, true);
+	}
+	PG_FINALLY();
+	{
+		LockRelease(&tag, ExclusiveLock, true);
+	}
+	PG_END_TRY();
+}
+
+/*
+ * The start of the unbroken run of segments that ends with the current one. What the
+ * checkpointer removed since the server started is not enough: it is unknown after a
+ * restart, and an administrator may have copied segments back from an archive (N35).
+ */
+XLogRecPtr
+se_retention_oldest_lsn(void)
+{
+	XLogRecPtr	here = RecoveryInProgress() ? GetXLogReplayRecPtr(NULL) : GetFlushRecPtr(NULL);
+	XLogRecPtr	oldest;
+	XLogSegNo	segment;
+	XLogSegNo  *found;
+	int			nfound = 0;
+	int			room = 256;
+	int			i;
+	DIR		   *dir;
+	struct dirent *entry;
+
+	found = palloc(room * sizeof(XLogSegNo));
+	dir = AllocateDir(XLOGDIR);
+	while ((entry = ReadDir(dir, XLOGDIR)) != NULL)
+	{
+		TimeLineID	timeline;
+
+		if (!IsXLogFileName(entry->d_name))
+			continue;
+		if (nfound == room)
+			found = repalloc_huge(found, (Size) (room *= 2) * sizeof(XLogSegNo));
+		XLogFromFileName(entry->d_name, &timeline, &found[nfound], wal_segment_size);
+		nfound++;
+	}
+	FreeDir(dir);
+	qsort(found, nfound, sizeof(XLogSegNo), compare_segments);
+
+	/* From the segment of the last byte downwards; segments made ahead lie above. */
+	XLByteToPrevSeg(here, segment, wal_segment_size);
+	for (i = nfound - 1; i >= 0; i--)
+	{
+		if (found[i] + 1 == segment)
+			segment--;
+		else if (found[i] + 1 < segment)
+			break;
+	}
+	pfree(found);
+	segment = Max(segment, XLogGetLastRemovedSegno() + 1);
+	XLogSegNoOffsetToRecPtr(segment, 0, wal_segment_size, oldest);
+	return oldest;
+}
+
+XLogRecPtr
+se_retention_flush_all(void)
+{
+	XLogRecPtr	upto = GetXLogInsertRecPtr();
+	uint64		in_segment = XLogSegmentOffset(upto, wal_segment_size);
+
+	/*
+	 * This is where the next record begins. When the last one ended with its page,
+	 * that is behind the header of a page of which nothing is written, and XLogFlush
+	 * would complain (N17).
+	 */
+	if (in_segment == SizeOfXLogLongPHD)
+		upto -= SizeOfXLogLongPHD;
+	else if (in_segment > XLOG_BLCKSZ && upto % XLOG_BLCKSZ == SizeOfXLogShortPHD)
+		upto -= SizeOfXLogShortPHD;
+	XLogFlush(upto);
+	return upto;
+}
+
+/* Copy out what the shared array says about the slot of a database. */
+static void
+look(Oid database, SlotState *state)
+{
+	char	   *name = se_retention_slot_name(database);
+	ReplicationSlot *slot;
+
+	memset(state, 0, sizeof(SlotState));
+	LWLockAcquire(ReplicationSlotControlLock, LW_SHARED);
+	slot = SearchNamedReplicationSlot(name, false);
+	if (slot != NULL)
+	{
+		SpinLockAcquire(&slot->mutex);
+		state->exists = true;
+		state->holder = slot->active_pid;
+		state->restart_lsn = slot->data.restart_lsn;
+		state->lost = se_compat_slot_data_is_lost(&slot->data);
+		SpinLockRelease(&slot->mutex);
+	}
+	LWLockRelease(ReplicationSlotControlLock);
+}
+
+/* Our lock over the slot of a database; false if it is taken and we must not wait. */
+static bool
+lock_slot(Oid database, LOCKTAG *tag, bool wait)
+{
+	/* The database's own lock has sub-id 0; nobody locks a column of it. */
+	SET_LOCKTAG_OBJECT(*tag, database, DatabaseRelationId, database, 1);
+	return LockAcquire(tag, ExclusiveLock, true, !wait) != LOCKACQUIRE_NOT_AVAIL;
+}
+
+/* Create the slot, holding WAL from the last checkpoint's redo point on. */
+static void
+create_slot(const char *name)
+{
+	se_compat_slot_create(name);
+	ReplicationSlotReserveWal();
+	ReplicationSlotMarkDirty();
+	ReplicationSlotSave();
+}
+
+/* A slot whose creation was cut short exists without a place: give it one. */
+static void
+reserve_slot(const char *name)
+{
+	se_compat_slot_acquire(name);
+	ReplicationSlotReserveWal();
+	ReplicationSlotMarkDirty();
+	ReplicationSlotSave();
+}
+
+static int
+compare_segments(const void *a, const void *b)
+{
+	XLogSegNo	x = *(const XLogSegNo *) a;
+	XLogSegNo	y = *(const XLogSegNo *) b;
+
+	return (x > y) - (x < y);
+}
