@@ -80,12 +80,20 @@ typedef struct SentLayout
 	SubTransactionId subxact;	/* lost if this one aborts */
 } SentLayout;
 
+/* The first message of this transaction for a relation. */
+typedef struct FirstMessage
+{
+	Oid			relation;
+	XLogRecPtr	lsn;
+	SubTransactionId subxact;	/* it was none if this one aborts */
+} FirstMessage;
+
 /* What the current top transaction wrote. */
 static struct
 {
 	bool		in_use;			/* wrote a message */
 	uint64		next_ordinal;
-	XLogRecPtr	first_lsn;		/* start of its first message */
+	List	   *firsts;			/* FirstMessage, one per relation */
 	uint32		last_layout;	/* number of layout messages sent */
 	List	   *layouts;		/* SentLayout */
 	dlist_head	buffers;
@@ -101,6 +109,8 @@ static void write_buffer(RowBuffer *buffer);
 static void free_buffer(RowBuffer *buffer);
 static uint32 send_layout(SeAppender *appender);
 static void write_message(SeMessageHeader *header, const void *body);
+static FirstMessage *find_first(Oid relation);
+static void add_first(Oid relation, XLogRecPtr lsn);
 static void row_too_big(Relation stream, Size size) pg_attribute_noreturn();
 static void transaction_event(XactEvent event, void *arg);
 static void subtransaction_event(SubXactEvent event, SubTransactionId subxact,
@@ -348,10 +358,12 @@ se_append_watermark(Oid stream, SeTime watermark)
 static void
 write_message(SeMessageHeader *header, const void *body)
 {
+	FirstMessage *first = find_first(header->relation);
+
 	header->version = SE_MESSAGE_VERSION;
 	header->database = MyDatabaseId;
 	header->top_xid = U64FromFullTransactionId(GetTopFullTransactionId());
-	header->first_lsn = MyWrites.first_lsn;
+	header->first_lsn = first == NULL ? InvalidXLogRecPtr : first->lsn;
 	header->clock = se_clock_is_driven() ? se_clock_now() : 0;
 	if (SE_FAULT_WRONG("wrong-first-lsn"))
 		header->first_lsn = InvalidXLogRecPtr;
@@ -359,8 +371,36 @@ write_message(SeMessageHeader *header, const void *body)
 	/* Set first: should the process get an error behind the insertion, readers are still woken. */
 	MyWrites.in_use = true;
 	(void) se_message_write(header, body, true);
-	if (MyWrites.first_lsn == InvalidXLogRecPtr)
-		MyWrites.first_lsn = ProcLastRecPtr;
+	if (first == NULL)
+		add_first(header->relation, ProcLastRecPtr);
+}
+
+static FirstMessage *
+find_first(Oid relation)
+{
+	ListCell   *lc;
+
+	foreach(lc, MyWrites.firsts)
+	{
+		FirstMessage *first = lfirst(lc);
+
+		if (first->relation == relation)
+			return first;
+	}
+	return NULL;
+}
+
+static void
+add_first(Oid relation, XLogRecPtr lsn)
+{
+	MemoryContext old = MemoryContextSwitchTo(writes_memory());
+	FirstMessage *first = palloc(sizeof(FirstMessage));
+
+	first->relation = relation;
+	first->lsn = lsn;
+	first->subxact = GetCurrentSubTransactionId();
+	MyWrites.firsts = lappend(MyWrites.firsts, first);
+	MemoryContextSwitchTo(old);
 }
 
 uint64
@@ -446,6 +486,13 @@ subtransaction_event(SubXactEvent event, SubTransactionId subxact,
 				if (sent->subxact == subxact)
 					sent->subxact = parent;
 			}
+			foreach(lc, MyWrites.firsts)
+			{
+				FirstMessage *first = lfirst(lc);
+
+				if (first->subxact == subxact)
+					first->subxact = parent;
+			}
 			break;
 		case SUBXACT_EVENT_ABORT_SUB:
 			dlist_foreach_modify(iter, &MyWrites.buffers)
@@ -459,6 +506,11 @@ subtransaction_event(SubXactEvent event, SubTransactionId subxact,
 			{
 				if (((SentLayout *) lfirst(lc))->subxact == subxact)
 					MyWrites.layouts = foreach_delete_current(MyWrites.layouts, lc);
+			}
+			foreach(lc, MyWrites.firsts)
+			{
+				if (((FirstMessage *) lfirst(lc))->subxact == subxact)
+					MyWrites.firsts = foreach_delete_current(MyWrites.firsts, lc);
 			}
 			break;
 		default:

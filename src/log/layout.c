@@ -408,6 +408,7 @@ decode_row(Relation layouts, HeapTuple row)
 	/* The key is the truth: a dump may have brought the bytes from a table of another OID. */
 	layout->relation = DatumGetObjectId(heap_getattr(row, Anum_stream, RelationGetDescr(layouts), &isnull));
 	layout->id = DatumGetInt32(heap_getattr(row, Anum_id, RelationGetDescr(layouts), &isnull));
+	layout->since = DatumGetLSN(heap_getattr(row, Anum_since, RelationGetDescr(layouts), &isnull));
 	return layout;
 }
 

@@ -13,6 +13,7 @@
 #include "base/se.h"
 #include "access/attnum.h"
 #include "access/tupdesc.h"
+#include "access/xlogdefs.h"
 #include "utils/relcache.h"
 
 typedef struct SeLayoutColumn
@@ -33,6 +34,7 @@ typedef struct SeLayout
 {
 	Oid			relation;
 	uint32		id;
+	XLogRecPtr	since;			/* where the WAL stood when it was stored; not part of the bytes */
 	int			ncolumns;		/* live (not dropped, not virtual) attributes in order */
 	SeLayoutColumn *columns;
 	uint64		fingerprint;	/* of attnos, types, typmods, len/align */
