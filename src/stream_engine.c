@@ -15,6 +15,7 @@
 #include "base/settings.h"
 #include "base/shmem.h"
 #include "ddl/ddl.h"
+#include "log/append.h"
 #include "meta/jobs.h"
 
 SE_MODULE_MAGIC;
@@ -36,6 +37,9 @@ _PG_init(void)
 
 	/* meta */
 	se_meta_init();
+
+	/* log */
+	se_append_init();
 
 	/* ddl */
 	se_ddl_init();

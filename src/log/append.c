@@ -33,6 +33,7 @@
 #include "base/fault.h"
 #include "base/job_slot.h"
 #include "base/settings.h"
+#include "base/shmem.h"
 #include "lib/ilist.h"
 #include "log/append.h"
 #include "log/layout.h"
@@ -142,6 +143,7 @@ se_append_open(MemoryContext memory, Relation stream)
 	MemoryContext old = MemoryContextSwitchTo(memory);
 	SeAppender *appender = palloc0(sizeof(SeAppender));
 
+	se_shmem_require();
 	appender->number = ++last_appender;
 	appender->stream = stream;
 	appender->layout = se_layout_of_desc(RelationGetRelid(stream), RelationGetDescr(stream));

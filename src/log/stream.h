@@ -34,4 +34,20 @@ extern SeStreamInfo *se_stream_info(Oid relation);
  */
 extern Expr *se_stream_watermark_expr(Relation stream, const SeStreamInfo *info);
 
+/*
+ * The analysed, unplanned expression of a raw one, checked the same way. Names and
+ * literals are read under the settings in force.
+ */
+extern Node *se_stream_analyse_watermark(Relation stream, const SeStreamInfo *info, Node *raw);
+
+/* The raw parse tree of a watermark's text: one expression, nothing else. */
+extern Node *se_stream_parse_watermark(const char *text);
+
+/*
+ * Put the settings a stored text is written and read under into force: the stream's
+ * time zone, ISO dates and intervals, and an empty search_path unless `keep_path`.
+ * Returns the level for AtEOXact_GUC(false, level), which undoes it.
+ */
+extern int	se_stream_pin_settings(const SeStreamInfo *info, bool keep_path);
+
 #endif							/* SE_STREAM_H */

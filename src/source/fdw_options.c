@@ -1,0 +1,192 @@
+/*
+ * source/fdw_options.c
+ *		The options of servers, streams and their columns: one table, and the validator.
+ *
+ * The validator sees one object's options alone; what needs the whole table (is the
+ * watermark an expression over it?) is checked by stream DDL.
+ */
+#include "postgres.h"
+
+#include "access/reloptions.h"
+#include "base/se.h"
+#include "catalog/pg_attribute.h"
+#include "catalog/pg_foreign_server.h"
+#include "catalog/pg_foreign_table.h"
+#include "commands/defrem.h"
+#include "funcapi.h"
+#include "pgtime.h"
+#include "utils/builtins.h"
+#include "utils/tuplestore.h"
+
+SE_FUNCTION_INFO_V1(stream_engine_fdw_validator);
+SE_FUNCTION_INFO_V1(stream_engine_stream_options);
+
+typedef void (*CheckOption) (DefElem *option);
+
+typedef struct StreamOption
+{
+	const char *name;
+	Oid			catalog;		/* of the objects that may have it */
+	const char *type;
+	const char *default_value;	/* NULL = none */
+	CheckOption check;
+	const char *help;
+} StreamOption;
+
+static void check_connector(DefElem *option);
+static void check_boolean(DefElem *option);
+static void check_timezone(DefElem *option);
+static void check_text(DefElem *option);
+
+static const StreamOption stream_options[] = {
+	{
+		"connector", ForeignServerRelationId, "text", "native", check_connector,
+		"Where the rows live. native: in this server's WAL."
+	},
+	{
+		"watermark", ForeignTableRelationId, "expression", NULL, check_text,
+		"After this row no row with an earlier event time is expected: an expression over the row, of the event time's type. NULL asserts nothing. Without the option only stream_engine.emit_watermark moves the watermark."
+	},
+	{
+		"timezone", ForeignTableRelationId, "text", "UTC", check_timezone,
+		"The time zone in which the watermark expression is evaluated, and in which an event time of type timestamp meets the clock."
+	},
+	{
+		"event_time", AttributeRelationId, "boolean", "false", check_boolean,
+		"The column (timestamptz or timestamp) that says when the row's event happened; at most one. NULL and infinite values are refused."
+	},
+};
+
+/* What kind of object a catalog's options belong to. */
+static const char *
+kind_of(Oid catalog)
+{
+	switch (catalog)
+	{
+		case ForeignServerRelationId:
+			return "server";
+		case ForeignTableRelationId:
+			return "stream";
+		case AttributeRelationId:
+			return "column";
+		default:
+			return "object";
+	}
+}
+
+static const StreamOption *
+find_option(const char *name, Oid catalog)
+{
+	for (int i = 0; i < lengthof(stream_options); i++)
+	{
+		if (stream_options[i].catalog == catalog && strcmp(stream_options[i].name, name) == 0)
+			return &stream_options[i];
+	}
+	return NULL;
+}
+
+/* The options an object of a catalog may have, for a hint. */
+static char *
+list_options(Oid catalog)
+{
+	StringInfoData names;
+
+	initStringInfo(&names);
+	for (int i = 0; i < lengthof(stream_options); i++)
+	{
+		if (stream_options[i].catalog == catalog)
+			appendStringInfo(&names, "%s\"%s\"", names.len ? ", " : "", stream_options[i].name);
+	}
+	return names.data;
+}
+
+Datum
+stream_engine_fdw_validator(PG_FUNCTION_ARGS)
+{
+	List	   *options = untransformRelOptions(PG_GETARG_DATUM(0));
+	Oid			catalog = PG_GETARG_OID(1);
+	ListCell   *lc;
+
+	foreach(lc, options)
+	{
+		DefElem    *option = lfirst(lc);
+		const StreamOption *known = find_option(option->defname, catalog);
+
+		if (known == NULL)
+		{
+			char	   *names = list_options(catalog);
+
+			ereport(ERROR,
+					(errcode(ERRCODE_FDW_INVALID_OPTION_NAME),
+					 errmsg("unknown %s option \"%s\"", kind_of(catalog), option->defname),
+					 names[0] ?
+					 errhint("A %s can have: %s.", kind_of(catalog), names) :
+					 errhint("It can have no options.")));
+		}
+		known->check(option);
+	}
+	PG_RETURN_VOID();
+}
+
+static void
+check_connector(DefElem *option)
+{
+	if (strcmp(defGetString(option), "native") != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
+				 errmsg("unknown connector \"%s\"", defGetString(option)),
+				 errhint("The only connector of this version is \"native\".")));
+}
+
+static void
+check_boolean(DefElem *option)
+{
+	(void) defGetBoolean(option);
+}
+
+static void
+check_timezone(DefElem *option)
+{
+	pg_tz	   *zone = pg_tzset(defGetString(option));
+
+	if (zone == NULL || !pg_tz_acceptable(zone))
+		ereport(ERROR,
+				(errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
+				 errmsg("unknown time zone \"%s\"", defGetString(option)),
+				 errhint("See the view pg_timezone_names.")));
+}
+
+static void
+check_text(DefElem *option)
+{
+	if (defGetString(option)[0] == '\0')
+		ereport(ERROR,
+				(errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
+				 errmsg("option \"%s\" is empty", option->defname),
+				 errhint("Leave it out, or remove it with OPTIONS (DROP %s).", option->defname)));
+}
+
+/* The table above as a set of rows, for people and for the documentation. */
+Datum
+stream_engine_stream_options(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+
+	InitMaterializedSRF(fcinfo, 0);
+	for (int i = 0; i < lengthof(stream_options); i++)
+	{
+		const StreamOption *option = &stream_options[i];
+		Datum		values[5];
+		bool		nulls[5] = {false};
+
+		values[0] = CStringGetTextDatum(kind_of(option->catalog));
+		values[1] = CStringGetTextDatum(option->name);
+		values[2] = CStringGetTextDatum(option->type);
+		nulls[3] = option->default_value == NULL;
+		if (!nulls[3])
+			values[3] = CStringGetTextDatum(option->default_value);
+		values[4] = CStringGetTextDatum(option->help);
+		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+	}
+	PG_RETURN_VOID();
+}
