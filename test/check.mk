@@ -24,7 +24,7 @@ check-tap:
 check-nexmark:
 	@TESTS="$(TESTS)" SEED="$(SEED)" test/run nexmark
 check-random:
-	@N="$(N)" SEED="$(SEED)" test/run random
+	@N="$(N)" SEED="$(SEED)" ROUND="$(ROUND)" test/run random
 check-mutants:
 	@TESTS="$(TESTS)" test/run mutants
 check-valgrind:

@@ -1,0 +1,217 @@
+# test/random/queries.py: random queries of the supported surface, each as the view's text and as the oracle's.
+#
+# A query over the stream and the same question asked of the heap twin. The twin has
+# the stream's columns and
+#     arrival   the row's place in delivery order, from 1
+#     us        the event time as microseconds since 1970, exact
+#     is_mark   true: not a row but emit_watermark(us)
+# The oracle shares no code with the engine: windows are integer arithmetic on us, the
+# watermark is a running maximum by arrival, and what is late is one comparison.
+from dataclasses import dataclass, field
+
+MS = 1000
+SECOND = 1000 * MS
+MINUTE = 60 * SECOND
+HOUR = 60 * MINUTE
+DAY = 24 * HOUR
+
+
+@dataclass
+class Query:
+    view: str                       # SELECT over the stream
+    oracle: str                     # SELECT over the twin
+    late: str | None = None         # over the twin: late rows, late pairs
+    kind: str = ""
+
+
+@dataclass
+class Table:
+    """What both sides of a query need to know of the stream."""
+    name: str
+    twin: str
+    time_type: str                  # timestamp or timestamptz
+    watermark_us: str               # SQL over the twin: what a row says about the watermark
+    span: int                       # microseconds its rows cover, roughly
+    rows: int = 0
+    columns: list = field(default_factory=list)
+
+
+def interval(us):
+    """An interval literal of so many microseconds, in a random-looking but exact form."""
+    if us % DAY == 0 and us:
+        return f"interval '{us // DAY} days'"
+    if us % SECOND == 0:
+        return f"interval '{us // SECOND} seconds'"
+    if us % MS == 0:
+        return f"interval '{us // MS} milliseconds'"
+    return f"interval '{us} microseconds'"
+
+
+# ------------------------------------------------------------------ expressions
+
+KEYS = ["k_int", "k_text", "k_num", "flag", "lower(k_text)", "k_int % 3", "coalesce(k_int, -1)", "(k_num > 3)",
+        "k_int + v_int % 2", "left(k_text, 1)"]
+
+CONDITIONS = ["v_int > 0", "v_int BETWEEN -50 AND 50", "k_text <> 'b'", "flag", "NOT flag", "k_int IS NOT NULL",
+              "k_num IN (1.5, 2.5, 3.5)", "v_big % 2 = 0", "v_f < 10.0", "k_text LIKE '%a%' OR v_int < 0", "v_num >= 0",
+              "id % 3 <> 0", "v_int IS DISTINCT FROM 7", "k_int = 2", "false"]
+
+# Aggregates whose result does not depend on the order of their input.
+UNORDERED = [
+    "count(*)", "count(v_int)", "count(k_text)", "sum(v_int)", "sum(v_big)", "sum(v_num)", "sum(v_f)", "avg(v_int)",
+    "avg(v_big)", "avg(v_num)", "avg(v_f)", "min(v_int)", "max(v_int)", "min(v_big)", "max(v_big)", "min(v_num)",
+    "max(v_num)", "min(v_f)", "max(v_f)", "min(k_text)", "max(k_text)", "min(ts)", "max(ts)", "min(v_small)", "sum(v_small)",
+    "avg(v_small)", "max(v_small)", "bool_and(flag)", "bool_or(flag)", "every(flag)", "bit_and(v_int)", "bit_or(v_int)",
+    "stddev_samp(v_int)", "var_pop(v_num)", "variance(v_big)", "sum(v_int + k_int)", "max(v_int * 2)", "count(nullif(k_int, 1))",
+    "random_sum(v_big)", "random_longest(k_text)", "sum(iv)", "min(iv)", "max(d)",
+]
+DISTINCTS = ["count(DISTINCT k_int)", "count(DISTINCT k_text)", "count(DISTINCT v_int)", "sum(DISTINCT v_int)",
+             "avg(DISTINCT v_num)", "count(DISTINCT (v_int % 5))", "array_agg(DISTINCT k_int)", "count(DISTINCT v_f)"]
+ORDERED = ["string_agg(k_text, ',' ORDER BY id)", "array_agg(v_int ORDER BY id)", "array_agg(v_int ORDER BY v_int DESC NULLS LAST, id)",
+           "string_agg(DISTINCT k_text, '+' ORDER BY k_text)", "percentile_disc(0.5) WITHIN GROUP (ORDER BY v_int)",
+           "percentile_cont(0.25) WITHIN GROUP (ORDER BY v_f)", "mode() WITHIN GROUP (ORDER BY k_text)",
+           "jsonb_agg(v_int ORDER BY id)", "rank(5) WITHIN GROUP (ORDER BY v_int)", "array_agg(id ORDER BY ts, id)",
+           "array_agg(DISTINCT v_int ORDER BY v_int NULLS FIRST)"]
+# In arrival order: the twin has to say so.
+ARRIVAL = [("array_agg(id)", "array_agg(id ORDER BY arrival)"), ("string_agg(k_text, '/')", "string_agg(k_text, '/' ORDER BY arrival)"),
+           ("(array_agg(v_int))[1]", "(array_agg(v_int ORDER BY arrival))[1]")]
+HAVING = ["count(*) > 1", "sum(v_int) > 0", "max(v_big) IS NOT NULL", "count(DISTINCT k_int) >= 2", "avg(v_int) < 20", "min(id) % 2 = 0"]
+OUTPUTS = ["id", "k_int", "k_text", "v_num * 2", "v_int + coalesce(k_int, 0)", "upper(k_text)", "CASE WHEN flag THEN v_int ELSE -v_int END",
+           "ts", "date_trunc('minute', ts)", "v_f / 2", "length(k_text)", "k_text || '!'", "v_big::numeric", "flag IS TRUE", "iv", "d",
+           "extract(hour FROM ts)", "ts + interval '1 hour'", "ARRAY[k_int, v_int]", "NULL::text", "42"]
+
+
+def aggregate(rng, arrival_ordered):
+    """One aggregate call, as (view text, oracle text)."""
+    pick = rng.random()
+    if arrival_ordered and pick < 0.08:
+        view, oracle = rng.choice(ARRIVAL)
+        return view, oracle
+    pool = UNORDERED if pick < 0.68 else DISTINCTS if pick < 0.82 else ORDERED
+    view = oracle = rng.choice(pool)
+    if rng.random() < 0.25:
+        condition = rng.choice(CONDITIONS)
+        view = oracle = f"{view} FILTER (WHERE {condition})"
+    if rng.random() < 0.08 and "array" not in view and "min(ts)" not in view:
+        view = oracle = f"coalesce({view}::text, 'none')"
+    return view, oracle
+
+
+# ---------------------------------------------------------------------- windows
+
+def choose_window(rng, table):
+    """(call, SQL of (ws, we) over us, kind): random sizes in proportion to what the rows cover."""
+    span = max(table.span, 10 * SECOND)
+    unit = rng.choice([MS, 100 * MS, SECOND, 7 * SECOND, MINUTE])
+    unit = max(unit, span // 2000 // MS * MS, MS)
+
+    def length(most):
+        return unit * rng.randint(1, max(1, most // unit))
+
+    shift = rng.choice([0, 0, 0, unit, -unit * 3, unit * 7 // 2 // MS * MS, 1])
+    kind = rng.choice(["tumble", "tumble", "hop", "hop", "cumulate"])
+    shift_text = f", {interval(shift)}" if shift or rng.random() < 0.2 else ""
+    if shift_text and rng.random() < 0.3:
+        shift_text = shift_text.replace(", ", ", shift => ", 1)
+    if kind == "tumble":
+        size = length(span // 4)
+        start = f"(floor((us - ({shift}))::numeric / {size}) * {size} + ({shift}))::bigint"
+        return (f"tumble(ts, {interval(size)}{shift_text})", f"SELECT {start} AS ws, {start} + {size} AS we", kind)
+    if kind == "hop":
+        slide = length(span // 10)
+        size = rng.choice([slide * rng.randint(1, 12), slide * rng.randint(1, 6) + slide // 3 // MS * MS + MS, max(unit, slide // 2 // unit * unit)])
+        first = f"(floor((us - ({shift}))::numeric / {slide}) * {slide} + ({shift}))::bigint"
+        return (f"hop(ts, {interval(slide)}, {interval(size)}{shift_text})",
+                f"SELECT g AS ws, g + {size} AS we FROM generate_series({first}, us - {size} + 1, -{slide}::bigint) g", kind)
+    step = length(span // 10)
+    size = step * rng.randint(1, 8)
+    start = f"(floor((us - ({shift}))::numeric / {size}) * {size} + ({shift}))::bigint"
+    return (f"cumulate(ts, {interval(step)}, {interval(size)}{shift_text})",
+            f"SELECT w AS ws, g AS we FROM (SELECT {start} AS w) b, "
+            f"generate_series(w + ((us - w) / {step} + 1) * {step}, w + {size}, {step}::bigint) g", kind)
+
+
+def windowed_twin(table, windows, late):
+    """The twin's rows, once per window, without what is late (or with, for counting)."""
+    def moment(us):
+        if table.time_type == "timestamp":
+            return f"(timestamp '1970-01-01' + ({us}) * interval '1 microsecond')"
+        return f"(timestamptz '1970-01-01 00:00+00' + ({us}) * interval '1 microsecond')"
+    judged = (f"SELECT *, max(CASE WHEN is_mark THEN us ELSE {table.watermark_us} END) "
+              f"OVER (ORDER BY arrival ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS wm FROM {table.twin}")
+    keep = "" if late else " AND (wm IS NULL OR we > wm)"
+    return (f"(SELECT r.*, ws, we, {moment('ws')} AS window_start, {moment('we')} AS window_end, {moment('we - 1')} AS window_time "
+            f"FROM ({judged}) r, LATERAL ({windows}) w WHERE NOT is_mark{keep}) x")
+
+
+# ---------------------------------------------------------------------- queries
+
+def where(rng):
+    if rng.random() < 0.5:
+        return ""
+    conditions = rng.sample(CONDITIONS[:-1], rng.choice([1, 1, 2]))
+    return " WHERE " + rng.choice([" AND ", " OR "]).join(f"({c})" for c in conditions)
+
+
+def grouped(rng, table, windowed):
+    """GROUP BY with aggregates, over windows or not."""
+    filter_ = where(rng)
+    if windowed:
+        call, windows, kind = choose_window(rng, table)
+        source, twin = f"{table.name}, {call}", windowed_twin(table, windows, False)
+        group = ["window_start", "window_end"]
+        if kind != "cumulate" and rng.random() < 0.3:
+            group = [rng.choice(group)]
+    else:
+        kind, source, twin, group = "group", table.name, f"(SELECT * FROM {table.twin} WHERE NOT is_mark) x", []
+    keys = rng.sample(KEYS, rng.choice([0, 1, 1, 2, 3]))
+    items = group + keys
+    rng.shuffle(items)
+    select_view, select_oracle, by = [], [], []
+    for item in items:
+        shown = not windowed or rng.random() < 0.8
+        if shown:
+            select_view.append(f"{item} AS g{len(by)}")
+            by.append(str(len(select_view)) if rng.random() < 0.25 else item)
+        else:
+            by.append(item)
+    select_oracle = list(select_view)
+    for i in range(rng.randint(0 if select_view and items else 1, 5)):
+        view, oracle = aggregate(rng, kind in ("tumble", "group"))
+        select_view.append(f"{view} AS a{i}")
+        select_oracle.append(f"{oracle} AS a{i}")
+    if not select_view:
+        select_view = select_oracle = ["count(*) AS a0"]
+    group_by = f" GROUP BY {', '.join(by)}" if by else ""
+    having = f" HAVING {rng.choice(HAVING)}" if by and rng.random() < 0.2 else ""
+    tail = f"{filter_}{group_by}{having}"
+    late = None
+    if windowed:
+        late = (f"SELECT count(*) FILTER (WHERE missed = windows), coalesce(sum(missed), 0) FROM (SELECT arrival, count(*) AS windows, "
+                f"count(*) FILTER (WHERE we <= wm) AS missed FROM {windowed_twin(table, windows, True)}{filter_} GROUP BY arrival) y")
+    return Query(f"SELECT {', '.join(select_view)} FROM {source}{tail}",
+                 f"SELECT {', '.join(select_oracle)} FROM {twin}{tail}", late, kind)
+
+
+def projected(rng, table, windowed):
+    """Filter and project, perhaps with the row's windows."""
+    outputs = [f"{e} AS c{i}" for i, e in enumerate(rng.sample(OUTPUTS, rng.randint(1, 6)))]
+    filter_ = where(rng)
+    if windowed:
+        call, windows, kind = choose_window(rng, table)
+        outputs += rng.sample(["window_start", "window_end", "window_time"], rng.randint(1, 3))
+        # Rows without an aggregate are not judged: no window closes over them.
+        source, twin = f"{table.name}, {call}", windowed_twin(table, windows, True)
+    else:
+        kind, source, twin = "project", table.name, f"(SELECT * FROM {table.twin} WHERE NOT is_mark) x"
+    select = ", ".join(outputs)
+    return Query(f"SELECT {select} FROM {source}{filter_}", f"SELECT {select} FROM {twin}{filter_}", None, f"{kind} rows")
+
+
+def choose(rng, table):
+    pick = rng.random()
+    if pick < 0.55:
+        return grouped(rng, table, True)
+    if pick < 0.80:
+        return grouped(rng, table, False)
+    return projected(rng, table, rng.random() < 0.4)

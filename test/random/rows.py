@@ -1,0 +1,189 @@
+# test/random/rows.py: random rows and the transactions that write them.
+#
+# What commits, and in which order, is decided here, so the twin can be written
+# independently of the stream: rows of a transaction arrive at its commit, those of
+# rolled back transactions and savepoints never.
+from datetime import datetime, timedelta
+
+from queries import DAY, HOUR, MINUTE, MS, SECOND, Table
+
+COLUMNS = ["id", "k_int", "k_text", "k_num", "v_small", "v_int", "v_big", "v_num", "v_f", "flag", "iv", "d", "ts"]
+TYPES = ["bigint", "int", "text", "numeric", "smallint", "int", "bigint", "numeric(12,3)", "float8", "boolean", "interval", "date", None]
+
+EPOCH = datetime(1970, 1, 1)
+BASES = ["2024-03-10 00:00:00", "1969-12-31 23:50:00", "1970-01-01 00:00:00", "1999-12-31 23:59:30", "1950-06-01 12:00:00", "2038-01-19 03:14:00"]
+
+
+def moment(us):
+    return (EPOCH + timedelta(microseconds=us)).strftime("%Y-%m-%d %H:%M:%S.%f") + "+00"
+
+
+class Writer:
+    """Builds the script that writes the stream, and the twin's contents."""
+
+    def __init__(self, rng, number):
+        self.rng = rng
+        self.number = number
+        self.script = []
+        self.arrived = []               # rows and marks in delivery order
+        self.prepared = []              # (gid, rows)
+        self.next_id = 1
+        self.time_type = rng.choice(["timestamp", "timestamptz"])
+        self.late = rng.random() < 0.5
+        self.base = int((datetime.fromisoformat(rng.choice(BASES)) - EPOCH) / timedelta(microseconds=1))
+        self.step = rng.choice([1 * MS, 100 * MS, SECOND, 13 * SECOND, 10 * MINUTE])
+        self.delay = rng.choice([0, self.step * 3, self.step * 20, 5 * SECOND])
+        self.count = rng.randint(100, 600)
+        self.conditional = rng.random() < 0.25   # only some rows assert a watermark
+        self.table = Table(f"s{number}", f"twin{number}", self.time_type,
+                           f"CASE WHEN flag THEN us - {self.delay} END" if self.conditional else f"us - {self.delay}",
+                           self.step * self.count)
+
+    # ------------------------------------------------------------- definitions
+
+    def definitions(self):
+        columns = ", ".join(f"{n} {t or self.time_type}" + (" OPTIONS (event_time 'true')" if n == "ts" else "")
+                            for n, t in zip(COLUMNS, TYPES))
+        watermark = f"ts - interval '{self.delay} microseconds'"
+        if self.conditional:
+            watermark = f"CASE WHEN flag THEN {watermark} END"
+        quoted = watermark.replace("'", "''")
+        plain = ", ".join(f"{n} {t or self.time_type}" for n, t in zip(COLUMNS, TYPES))
+        return (f"CREATE FOREIGN TABLE {self.table.name} ({columns}) SERVER stream_engine OPTIONS (watermark '{quoted}');\n"
+                f"CREATE TABLE {self.table.twin} ({plain}, arrival bigint, us bigint, is_mark boolean);\n")
+
+    # -------------------------------------------------------------------- rows
+
+    def row(self):
+        rng, i = self.rng, self.next_id
+        self.next_id += 1
+        maybe = lambda value: None if rng.random() < 0.12 else value
+        us = self.base + i * self.step - (rng.randint(0, self.delay) if self.delay else 0)
+        if self.late and rng.random() < 0.15:
+            us -= rng.randint(0, self.delay * 4 + self.step * 60)
+        return [i, maybe(rng.randint(0, 4)), maybe(rng.choice(["a", "b", "B", "ab", "ba", "", "Ää", "long " * 20])),
+                maybe(f"{rng.randint(0, 5)}.5"), maybe(rng.randint(-100, 100)), maybe(rng.randint(-100, 100)),
+                maybe(rng.randint(-2**40, 2**40)), maybe(f"{rng.randint(-99999, 99999) / 1000:.3f}"),
+                # multiples of 1/8: sums are exact in any order
+                maybe(rng.randint(-8000, 8000) / 8), maybe(rng.random() < 0.6), maybe(f"{rng.randint(-50, 50)} seconds"),
+                maybe(f"2020-01-{rng.randint(1, 28):02d}"), us]
+
+    def copy_line(self, row):
+        def text(name, value):
+            if value is None:
+                return "\\N"
+            if name == "ts":
+                return moment(value)
+            return str(value)
+        return "\t".join(text(n, v) for n, v in zip(COLUMNS, row))
+
+    def values(self, row):
+        def literal(name, value):
+            if value is None:
+                return "NULL"
+            if name == "ts":
+                return f"'{moment(value)}'"
+            if isinstance(value, str):
+                return f"'{value}'"
+            return str(value)
+        return "(" + ", ".join(literal(n, v) for n, v in zip(COLUMNS, row)) + ")"
+
+    def write(self, rows):
+        if not rows:
+            return
+        name = self.table.name
+        if self.rng.random() < 0.4:
+            self.script += [f"COPY {name} FROM STDIN;"] + [self.copy_line(r) for r in rows] + ["\\."]
+        else:
+            self.script.append(f"INSERT INTO {name} VALUES {', '.join(self.values(r) for r in rows)};")
+
+    # ------------------------------------------------------------ transactions
+
+    def some_rows(self, most=30):
+        return [self.row() for _ in range(self.rng.randint(1, most))]
+
+    def mark(self):
+        """emit_watermark somewhere that makes no row late unless late rows are wanted."""
+        us = self.base + self.next_id * self.step - self.delay
+        if self.late:
+            us += self.rng.randint(0, self.step * 5)
+        self.script.append(f"SELECT stream_engine.emit_watermark('{self.table.name}', '{moment(us)}');")
+        return us
+
+    def transaction(self):
+        rng, arrived = self.rng, []
+
+        def write():
+            rows = self.some_rows()
+            self.write(rows)
+            arrived.extend(rows)
+            if not self.open_prepared() and rng.random() < 0.08:
+                arrived.append(self.mark())
+
+        kind = rng.random()
+        if kind < 0.35:
+            write_one = [self.row()]
+            self.write(write_one)
+            self.arrived += write_one
+            return
+        self.script.append("BEGIN;")
+        write()
+        while rng.random() < 0.4:
+            self.script.append("SAVEPOINT a;")
+            before = len(arrived)
+            write()
+            if rng.random() < 0.4:
+                self.script.append("SAVEPOINT b;")
+                inner = len(arrived)
+                write()
+                if rng.random() < 0.5:
+                    self.script.append("ROLLBACK TO b;")
+                    del arrived[inner:]
+            if rng.random() < 0.4:
+                self.script.append("ROLLBACK TO a;")
+                del arrived[before:]
+            else:
+                self.script.append("RELEASE a;")
+            if rng.random() < 0.5:
+                write()
+        end = rng.random()
+        if end < 0.12:
+            self.script.append("ROLLBACK;")
+        elif end < 0.24 and (self.late or self.delay == 0):
+            # Delivered when it commits: between come the rows of others, so only where rows may be late.
+            gid = f"{self.table.name} {len(self.script)}"
+            self.script.append(f"PREPARE TRANSACTION '{gid}';")
+            self.prepared.append((gid, arrived))
+        else:
+            self.script.append("COMMIT;")
+            self.arrived += arrived
+
+    def open_prepared(self):
+        return bool(self.prepared)
+
+    def finish_prepared(self):
+        gid, rows = self.prepared.pop(self.rng.randrange(len(self.prepared)))
+        if self.rng.random() < 0.75:
+            self.script.append(f"COMMIT PREPARED '{gid}';")
+            self.arrived += rows
+        else:
+            self.script.append(f"ROLLBACK PREPARED '{gid}';")
+
+    def fill(self):
+        """All transactions; the input ends with the last."""
+        while self.next_id <= self.count:
+            self.transaction()
+            if self.prepared and self.rng.random() < 0.4:
+                self.finish_prepared()
+        while self.prepared:
+            self.finish_prepared()
+        self.script.append(f"SELECT stream_engine.emit_watermark('{self.table.name}', 'infinity');")
+
+    def twin_script(self):
+        lines = [f"COPY {self.table.twin} FROM STDIN;"]
+        for arrival, item in enumerate(self.arrived, 1):
+            if isinstance(item, int):
+                lines.append("\t".join(["\\N"] * len(COLUMNS) + [str(arrival), str(item), "t"]))
+            else:
+                lines.append(self.copy_line(item) + f"\t{arrival}\t{item[-1]}\tf")
+        return "\n".join(lines + ["\\.", f"ANALYZE {self.table.twin};"]) + "\n"

@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+# test/random/run.py: random queries over random rows; every view must equal its oracle.
+#
+#   run.py --queries N --seed S [--round R]
+#
+# A *round* is one stream, its rows, and ten views over it. Everything of round R follows
+# from (S, R), so a failing round is repeated alone with --round. Prints one line per
+# view. Needs a server in the environment and a database with the extension.
+import argparse
+import random
+import subprocess
+import sys
+
+import queries
+import rows
+
+SUPPORT = """
+SET client_min_messages = warning;
+CREATE FUNCTION random_longer(text, text) RETURNS text LANGUAGE sql IMMUTABLE AS
+  $$ SELECT CASE WHEN $1 IS NULL OR length($2) > length($1) OR (length($2) = length($1) AND $2 < $1 COLLATE "C") THEN $2 ELSE $1 END $$;
+CREATE AGGREGATE random_sum(bigint) (sfunc = int8pl, stype = bigint, initcond = '0', combinefunc = int8pl, parallel = safe);
+CREATE AGGREGATE random_longest(text) (sfunc = random_longer, stype = text);
+"""
+
+
+def psql(script, stop=True):
+    """Run a script; (ok, what it printed)."""
+    done = subprocess.run(["psql", "-XqAt", "-v", f"ON_ERROR_STOP={int(stop)}", "-f", "-"], input=script, text=True,
+                          capture_output=True, timeout=300)
+    return done.returncode == 0 and (stop or "ERROR" not in done.stderr), done.stdout + done.stderr
+
+
+def differences(view, query):
+    """SQL that shows rows only one side has; nothing if they are equal."""
+    return (f"SET timezone = 'UTC'; WITH v AS (SELECT t::text AS r FROM {view} t), q AS (SELECT t::text AS r FROM ({query.oracle}) t) "
+            f"SELECT 'only in the view: ' || r FROM (SELECT r FROM v EXCEPT ALL SELECT r FROM q) d "
+            f"UNION ALL SELECT 'missing in the view: ' || r FROM (SELECT r FROM q EXCEPT ALL SELECT r FROM v) d LIMIT 10;")
+
+
+def late_differences(view, query):
+    return (f"SELECT 'late rows and pairs are ' || p.late_rows || ', ' || p.late_pairs || ', not ' || q.a || ', ' || q.b "
+            f"FROM stream_engine.job_positions p, ({query.late}) q(a, b) WHERE p.job = '{view}'::regclass AND (p.late_rows, p.late_pairs) <> (q.a, q.b);")
+
+
+def run_round(seed, number, count):
+    """The number of views that failed."""
+    rng = random.Random(f"{seed}/{number}")
+    writer = rows.Writer(rng, number)
+    chosen = [queries.choose(rng, writer.table) for _ in range(count)]
+    failed = 0
+
+    def report(i, ok, detail=""):
+        nonlocal failed
+        kind = f"{chosen[i].kind}{' late' if writer.late else ''}" if i is not None else ""
+        if not ok:
+            failed += 1
+            if i is not None:
+                print(f"view:   {chosen[i].view}\noracle: {chosen[i].oracle}")
+            print(f"{detail.strip()}\nrepeat with: make check-random SEED={seed} ROUND={number}")
+        print(f"{'ok' if ok else 'not ok'} - round {number} view {i} {kind}", flush=True)
+
+    settings = (f"ALTER SYSTEM SET stream_engine.batch_rows = {rng.choice([1, 3, 64, 512, 512])};\n"
+                f"ALTER SYSTEM SET stream_engine.checkpoint_interval = '{rng.choice([1, 20, 200])}ms';\nSELECT pg_reload_conf();\n")
+    psql(settings)
+    ok, output = psql(writer.definitions())
+    if not ok:
+        report(None, False, output)
+        return failed
+    created = []
+    for i, query in enumerate(chosen):
+        ok, output = psql(f"SET client_min_messages = warning;\nCREATE MATERIALIZED VIEW v{number}_{i} WITH (stream_engine.continuous) AS {query.view};\n")
+        if ok:
+            created.append(i)
+        else:
+            report(i, False, output)
+    writer.fill()
+    ok, output = psql("\n".join(writer.script) + "\n")
+    if ok:
+        ok, output = psql(writer.twin_script())
+    if not ok:
+        report(None, False, output)
+    for i in created:
+        view = f"v{number}_{i}"
+        ok, output = psql(f"SET statement_timeout = '60s';\nREFRESH MATERIALIZED VIEW {view};\n")
+        if ok:
+            ok, output = psql(differences(view, chosen[i]))
+            if ok and output == "" and chosen[i].late:
+                ok, output = psql(late_differences(view, chosen[i]))
+        report(i, ok and output == "", output)
+    ok, output = psql(f"SET client_min_messages = warning; DROP FOREIGN TABLE {writer.table.name} CASCADE; DROP TABLE {writer.table.twin};")
+    if not ok:
+        report(None, False, output)
+    return failed
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--queries", type=int, default=300)
+    parser.add_argument("--seed", type=int, required=True)
+    parser.add_argument("--round", type=int)
+    options = parser.parse_args()
+    ok, output = psql(SUPPORT)
+    if not ok:
+        print(output)
+        print("not ok - support functions")
+        return
+    print(f"seed {options.seed}")
+    rounds = [options.round] if options.round is not None else range((options.queries + 9) // 10)
+    for number in rounds:
+        run_round(options.seed, number, 10)
+
+
+main()
+sys.exit(0)
