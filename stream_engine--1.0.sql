@@ -147,6 +147,9 @@ CREATE FUNCTION stream_engine.wait_for(view regclass, lsn pg_lsn, timeout interv
     LANGUAGE c AS 'MODULE_PATHNAME', 'stream_engine_wait_for';
 CREATE FUNCTION stream_engine.wait_state(view regclass, state text, timeout interval DEFAULT NULL) RETURNS void
     LANGUAGE c AS 'MODULE_PATHNAME', 'stream_engine_wait_state';
+CREATE FUNCTION stream_engine.view_options(OUT name text, OUT type text, OUT default_value text, OUT allowed text, OUT help text)
+    RETURNS SETOF record LANGUAGE c STRICT AS 'MODULE_PATHNAME', 'stream_engine_view_options';
+COMMENT ON FUNCTION stream_engine.view_options() IS 'the options of a continuous view''s WITH clause';
 CREATE FUNCTION stream_engine.explain(query text) RETURNS SETOF text
     LANGUAGE c STRICT AS 'MODULE_PATHNAME', 'stream_engine_explain';
 COMMENT ON FUNCTION stream_engine.explain(text) IS

@@ -135,6 +135,44 @@ se_compat_my_proc_number(void)
 							NIL, (rel)->lateral_relids, NULL, NIL)
 #endif
 
+/*
+ * What the front door needs; macros, so that only it needs the headers.
+ *
+ * ERROR (42501) unless the current user may read what an analysed SELECT reads.
+ */
+#if PG_VERSION_NUM >= 160000
+#define se_compat_check_permissions(query) \
+	((void) ExecCheckPermissions((query)->rtable, (query)->rteperminfos, true))
+#define se_compat_owns_relation(relation, user) object_ownercheck(RelationRelationId, relation, user)
+#define se_compat_owns_database(database, user) object_ownercheck(DatabaseRelationId, database, user)
+#else
+#define se_compat_check_permissions(query) ((void) ExecCheckRTPerms((query)->rtable, true))
+#define se_compat_owns_relation(relation, user) pg_class_ownercheck(relation, user)
+#define se_compat_owns_database(database, user) pg_database_ownercheck(database, user)
+#endif
+
+/* May the user REFRESH? The owner; from 17 on whoever has MAINTAIN. */
+#if PG_VERSION_NUM >= 170000
+#define se_compat_may_maintain(relation, user) \
+	(pg_class_aclcheck(relation, user, ACL_MAINTAIN) == ACLCHECK_OK)
+#else
+#define se_compat_may_maintain(relation, user) se_compat_owns_relation(relation, user)
+#endif
+
+/* Does an ALTER CONSTRAINT make it initially deferred? `def` is the command's node. */
+#if PG_VERSION_NUM >= 180000
+#define se_compat_alters_to_deferred(def) (castNode(ATAlterConstraint, def)->initdeferred)
+#else
+#define se_compat_alters_to_deferred(def) (castNode(Constraint, def)->initdeferred)
+#endif
+
+/* Run a started query to its end. */
+#if PG_VERSION_NUM >= 180000
+#define se_compat_executor_run(query) ExecutorRun(query, ForwardScanDirection, 0)
+#else
+#define se_compat_executor_run(query) ExecutorRun(query, ForwardScanDirection, 0, true)
+#endif
+
 /* Column i of a descriptor, and where a value of it must begin. */
 #define se_compat_attr(desc, i) TupleDescAttr(desc, i)
 

@@ -8,6 +8,7 @@
 #define SE_DDL_INTERNAL_H
 
 #include "base/se.h"
+#include "flow/graph.h"
 #include "nodes/parsenodes.h"
 #include "tcop/utility.h"
 
@@ -35,6 +36,52 @@ extern void se_utility_nested(SeUtility *utility, Node *statement);
  * the copy, which utility->pstmt then carries.
  */
 extern Node *se_utility_own(SeUtility *utility);
+
+/*
+ * Run a statement of ours as the one command that event triggers see: `body` between
+ * their ddl_command_start and ddl_command_end.
+ */
+typedef void (*SeUtilityBody) (SeUtility *utility, void *arg);
+extern void se_utility_as_command(SeUtility *utility, SeUtilityBody body, void *arg);
+
+/* Handlers of the utility hook: true if the statement is done. */
+extern bool se_create_view(SeUtility *utility);
+extern bool se_create_view_explain(SeUtility *utility);
+extern bool se_refresh(SeUtility *utility);
+extern bool se_matview_forms(SeUtility *utility);
+extern bool se_write_guard_copy(SeUtility *utility);
+extern bool se_alter_guard(SeUtility *utility);
+
+/* ddl/view_lookup.c: the job behind a name; InvalidOid if it is none. */
+extern Oid	se_view_lookup(const RangeVar *name);
+
+/* As above for functions with a regclass argument; ERROR (42809) if it is none. */
+extern Oid	se_view_require(Oid relation);
+
+/* ERROR (42501) unless the current user owns the view (or may MAINTAIN it). */
+extern void se_view_check_owner(Oid view);
+extern void se_view_check_maintain(Oid view);
+
+/* ddl/result_table.c: what a continuous view consists of. */
+typedef struct SeViewParts
+{
+	Oid			table;			/* the result table: the view's own name */
+	Oid			definition;		/* the definition view */
+} SeViewParts;
+
+extern SeViewParts se_result_table_create(SeUtility *utility, IntoClause *into, Query *query,
+										  const SeGraph *graph, List *storage_options);
+
+/* The row an aggregate without GROUP BY has before any input. */
+extern void se_first_row_insert(Oid table, Query *query, const char *query_string);
+
+/* ddl/start_position.c: where the sources of a new view begin; writes the position rows. */
+extern void se_start_position(Oid job, const SeGraph *graph, bool earliest);
+
+/* ddl/write_guard.c: nobody but the job writes to a result. */
+extern void se_write_guard_init(void);
+extern void se_write_guard_check(Oid relation);
+extern void se_write_guard_changed(Oid relation);
 
 /* ddl/object_access.c: what happens to relations, by whatever command. */
 extern void se_object_access_init(void);

@@ -65,6 +65,9 @@ access_object(ObjectAccessType type, Oid classId, Oid objectId, int subId, void 
 			else
 				se_drop_relation(objectId);
 			break;
+		case OAT_TRUNCATE:
+			se_write_guard_check(objectId);
+			break;
 		default:
 			break;
 	}

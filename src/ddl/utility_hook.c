@@ -11,6 +11,7 @@
 
 #include "access/xact.h"
 #include "base/job_slot.h"
+#include "commands/event_trigger.h"
 #include "ddl/ddl.h"
 #include "ddl/ddl_internal.h"
 #include "meta/jobs.h"
@@ -35,6 +36,16 @@ static bool end_prepared(SeUtility *utility);
 /* Several handlers of one tag are asked in turn. */
 static const Door doors[] = {
 	{T_TransactionStmt, end_prepared},
+	{T_CopyStmt, se_write_guard_copy},
+	{T_DropStmt, se_matview_forms},
+	{T_RenameStmt, se_matview_forms},
+	{T_AlterObjectSchemaStmt, se_matview_forms},
+	{T_AlterObjectDependsStmt, se_matview_forms},
+	{T_CommentStmt, se_matview_forms},
+	{T_SecLabelStmt, se_matview_forms},
+	{T_AlterTableStmt, se_matview_forms},
+	{T_AlterTableStmt, se_alter_guard},
+	{T_CreateTrigStmt, se_alter_guard},
 };
 
 void
@@ -43,6 +54,7 @@ se_ddl_init(void)
 	next_utility_hook = ProcessUtility_hook;
 	ProcessUtility_hook = process;
 	se_object_access_init();
+	se_write_guard_init();
 }
 
 static void
@@ -98,6 +110,36 @@ se_utility_own(SeUtility *utility)
 		utility->read_only_tree = false;
 	}
 	return utility->pstmt->utilityStmt;
+}
+
+/*
+ * The nested statements of `body` are collected as parts of this one; event triggers
+ * see its tag, and all that it made.
+ */
+void
+se_utility_as_command(SeUtility *utility, SeUtilityBody body, void *arg)
+{
+	Node	   *statement = utility->pstmt->utilityStmt;
+	bool		complete = utility->context != PROCESS_UTILITY_SUBCOMMAND;
+	bool		cleanup = complete && EventTriggerBeginCompleteQuery();
+
+	PG_TRY();
+	{
+		if (complete)
+			EventTriggerDDLCommandStart(statement);
+		body(utility, arg);
+		if (complete)
+		{
+			EventTriggerSQLDrop(statement);
+			EventTriggerDDLCommandEnd(statement);
+		}
+	}
+	PG_FINALLY();
+	{
+		if (cleanup)
+			EventTriggerEndCompleteQuery();
+	}
+	PG_END_TRY();
 }
 
 /*

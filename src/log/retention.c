@@ -16,6 +16,7 @@
 #include "access/xlog_internal.h"
 #include "access/xlogrecovery.h"
 #include "base/compat.h"
+#include "base/holds.h"
 #include "catalog/pg_database.h"
 #include "log/retention.h"
 #include "miscadmin.h"
@@ -84,19 +85,70 @@ se_retention_ensure(void)
 	PG_END_TRY();
 }
 
+XLogRecPtr
+se_retention_reach_back(XLogRecPtr wanted)
+{
+	char	   *name = se_retention_slot_name(MyDatabaseId);
+	LOCKTAG		tag;
+	volatile XLogRecPtr kept = InvalidXLogRecPtr;
+
+	se_retention_ensure();
+	lock_slot(MyDatabaseId, &tag, true);
+	PG_TRY();
+	{
+		se_compat_slot_acquire(name);
+		for (;;)
+		{
+			XLogRecPtr	oldest = se_retention_oldest_lsn();
+			XLogSegNo	segment;
+
+			SpinLockAcquire(&MyReplicationSlot->mutex);
+			kept = Min(MyReplicationSlot->data.restart_lsn, Max(wanted, oldest));
+			MyReplicationSlot->data.restart_lsn = kept;
+			SpinLockRelease(&MyReplicationSlot->mutex);
+			ReplicationSlotsComputeRequiredLSN();
+
+			/* A checkpoint that did not know yet may have removed it: look again. */
+			XLByteToSeg(kept, segment, wal_segment_size);
+			if (XLogGetLastRemovedSegno() < segment)
+				break;
+		}
+		ReplicationSlotMarkDirty();
+		ReplicationSlotSave();
+	}
+	PG_FINALLY();
+	{
+		if (MyReplicationSlot != NULL)
+			ReplicationSlotRelease();
+		LockRelease(&tag, ExclusiveLock, true);
+	}
+	PG_END_TRY();
+	return kept;
+}
+
 bool
 se_retention_move(XLogRecPtr restart)
 {
 	char	   *name = se_retention_slot_name(MyDatabaseId);
 	LOCKTAG		tag;
 	SlotState	state;
+	volatile XLogRecPtr to = restart;
 	volatile bool done = false;
 
 	Assert(!XLogRecPtrIsInvalid(restart));
 	if (!lock_slot(MyDatabaseId, &tag, false))
 		return false;
+
+	/*
+	 * A hold that was registered after the caller looked counts too: whoever has
+	 * registered one takes our lock before it relies on it.
+	 */
 	PG_TRY();
 	{
+		XLogRecPtr	hold = se_holds_oldest(MyDatabaseId);
+
+		if (!XLogRecPtrIsInvalid(hold))
+			to = Min(to, hold);
 		look(MyDatabaseId, &state);
 		if (!state.exists || state.lost)
 			done = true;		/* nothing to move; ensure makes a new one */
@@ -107,9 +159,9 @@ se_retention_move(XLogRecPtr restart)
 			se_compat_slot_acquire(name);
 			SpinLockAcquire(&MyReplicationSlot->mutex);
 			if (!se_compat_slot_is_lost() &&
-				MyReplicationSlot->data.restart_lsn < restart)
+				MyReplicationSlot->data.restart_lsn < to)
 			{
-				MyReplicationSlot->data.restart_lsn = restart;
+				MyReplicationSlot->data.restart_lsn = to;
 				moved = true;
 			}
 			SpinLockRelease(&MyReplicationSlot->mutex);

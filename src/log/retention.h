@@ -20,6 +20,14 @@ extern char *se_retention_slot_name(Oid database);
 extern void se_retention_ensure(void);
 
 /*
+ * As se_retention_ensure; and if the slot keeps less than what is still there from
+ * `wanted` on, let it keep that too. Returns from where it keeps WAL, at or after
+ * wanted unless it kept older WAL anyway. Runs in: a session at CREATE with start =
+ * 'earliest', which has registered a hold.
+ */
+extern XLogRecPtr se_retention_reach_back(XLogRecPtr wanted);
+
+/*
  * Move the slot to `restart`, if that is ahead of it. The caller has applied I3's
  * exact rule: `restart` is at most every durable position and every hold. Runs in:
  * coordinator. Returns false if somebody else holds the slot now (try later).

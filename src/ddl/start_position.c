@@ -1,0 +1,199 @@
+/*
+ * ddl/start_position.c
+ *		Where a new continuous view begins to read: at a mark of its own, or as early as the log goes.
+ *
+ * "now": a start mark is written at a moment when no transaction has the stream open
+ * for writing. Every transaction's rows are then wholly before or wholly after the
+ * mark, but for the creating transaction, whose xid and ordinal the position keeps
+ * (I1, I2, N3). The moment is found without making anybody wait for a long writer: the
+ * open writers are waited for holding no lock; then SHARE is taken if it is free. If
+ * short writers overlap for ever, it is asked for with a timeout, so that others queue
+ * behind us for at most that long. It is released as soon as the mark is written.
+ *
+ * "earliest": from the oldest place that the slot keeps, but not before the stream was
+ * created; transactions that were already writing there are left out whole.
+ *
+ * A hold keeps the WAL from there on until the end of this transaction, when the
+ * position is visible or nobody needs it (I3).
+ */
+#include "postgres.h"
+
+#include "access/transam.h"
+#include "access/xact.h"
+#include "access/xlog.h"
+#include "base/fault.h"
+#include "base/holds.h"
+#include "ddl/ddl_internal.h"
+#include "log/append.h"
+#include "log/layout.h"
+#include "log/position.h"
+#include "log/retention.h"
+#include "meta/jobs.h"
+#include "meta/positions.h"
+#include "miscadmin.h"
+#include "storage/lmgr.h"
+#include "storage/proc.h"
+#include "utils/guc.h"
+#include "utils/memutils.h"
+#include "utils/resowner.h"
+
+/* Tries to find the stream without writers before others are made to queue. */
+#define FREE_TRIES 20
+/* How long others may queue behind us, ms: doubled from first to last. */
+#define QUEUE_MS_MIN 20
+#define QUEUE_MS_MAX 1000
+
+static void at_mark(Oid stream, SeLogPosition *position);
+static void at_oldest(Oid stream, SeLogPosition *position);
+static void lock_without_writers(Oid stream);
+static bool lock_within(Oid stream, int ms);
+static XLogRecPtr created_at(Oid stream);
+static void put(Oid job, int source, uint64 fingerprint, const SeLogPosition *position);
+
+void
+se_start_position(Oid job, const SeGraph *graph, bool earliest)
+{
+	ListCell   *cell;
+
+	foreach(cell, graph->nodes)
+	{
+		SeNode	   *node = lfirst(cell);
+		SeLogPosition position;
+
+		if (node->kind != SE_NODE_LOG_SOURCE)
+			continue;
+		if (earliest)
+			at_oldest(((SeLogSourceNode *) node)->stream, &position);
+		else
+			at_mark(((SeLogSourceNode *) node)->stream, &position);
+		put(job, node->id, graph->fingerprint, &position);
+	}
+}
+
+/*
+ * The hold is registered before the mark is written, at a place that is not after it,
+ * and before the slot is looked after: from then on the slot is not moved past it.
+ */
+static void
+at_mark(Oid stream, SeLogPosition *position)
+{
+	uint64		xid = U64FromFullTransactionId(GetTopFullTransactionId());
+	uint64		ordinal;
+	XLogRecPtr	start;
+
+	se_hold_register(GetXLogInsertRecPtr());
+	se_retention_ensure();
+	SE_FAULT_POINT("create-before-mark");
+
+	lock_without_writers(stream);
+	ordinal = se_append_next_ordinal();
+	se_mark_write(SE_MARK_START, stream, xid, ordinal, NULL, 0, true, &start);
+	UnlockRelationOid(stream, ShareLock);
+
+	SE_FAULT_POINT("create-after-mark");
+	se_position_at_mark(position, start, xid, ordinal);
+}
+
+/* The slot may keep less than is there: it is made to keep all since the stream exists. */
+static void
+at_oldest(Oid stream, SeLogPosition *position)
+{
+	XLogRecPtr	created = created_at(stream);
+	XLogRecPtr	kept;
+
+	se_hold_register(Max(created, 1));
+	kept = se_retention_reach_back(created);
+	se_position_at_mark(position, Max(kept, created), 0, 0);
+}
+
+/* Take SHARE on the stream, which conflicts with writers, making nobody wait for long. */
+static void
+lock_without_writers(Oid stream)
+{
+	LOCKTAG		tag;
+	int			ms = QUEUE_MS_MIN;
+
+	SET_LOCKTAG_RELATION(tag, MyDatabaseId, stream);
+	for (int tries = 1;; tries++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		WaitForLockers(tag, ShareLock, false);
+		if (ConditionalLockRelationOid(stream, ShareLock))
+			return;
+		if (tries <= FREE_TRIES)
+			continue;
+		if (lock_within(stream, ms))
+			return;
+		ms = Min(ms * 2, QUEUE_MS_MAX);
+	}
+}
+
+/*
+ * Wait for the lock in the queue, at most so long; false if it was not to be had. A
+ * subtransaction, because running out of time is an error to PostgreSQL. The user's
+ * own lock_timeout, if it is shorter, stays an error.
+ */
+static bool
+lock_within(Oid stream, int ms)
+{
+	MemoryContext memory = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+	bool		users_own = LockTimeout > 0 && LockTimeout <= ms;
+	volatile bool locked = false;
+
+	BeginInternalSubTransaction(NULL);
+	MemoryContextSwitchTo(memory);
+	PG_TRY();
+	{
+		int			nest_level = NewGUCNestLevel();
+
+		if (!users_own)
+			(void) set_config_option("lock_timeout", psprintf("%d", ms), PGC_USERSET, PGC_S_SESSION,
+									 GUC_ACTION_SAVE, true, 0, false);
+		LockRelationOid(stream, ShareLock);
+		AtEOXact_GUC(false, nest_level);
+		ReleaseCurrentSubTransaction();
+		locked = true;
+	}
+	PG_CATCH();
+	{
+		ErrorData  *error;
+
+		MemoryContextSwitchTo(memory);
+		error = CopyErrorData();
+		if (users_own || error->sqlerrcode != ERRCODE_LOCK_NOT_AVAILABLE)
+			PG_RE_THROW();
+		FlushErrorState();
+		FreeErrorData(error);
+		RollbackAndReleaseCurrentSubTransaction();
+	}
+	PG_END_TRY();
+	MemoryContextSwitchTo(memory);
+	CurrentResourceOwner = owner;
+	return locked;
+}
+
+/* Where the WAL stood when the stream's first layout was written. */
+static XLogRecPtr
+created_at(Oid stream)
+{
+	List	   *layouts = se_layout_list(stream);
+
+	return layouts == NIL ? InvalidXLogRecPtr : ((SeLayout *) linitial(layouts))->since;
+}
+
+/* Write the position row of one source of the job's first unit. */
+static void
+put(Oid job, int source, uint64 fingerprint, const SeLogPosition *position)
+{
+	SePositionMeta meta = {0};
+	bytea	   *bytes = palloc(VARHDRSZ + sizeof(SeLogPosition));
+
+	SET_VARSIZE(bytes, VARHDRSZ + sizeof(SeLogPosition));
+	memcpy(VARDATA(bytes), position, sizeof(SeLogPosition));
+	meta.job = job;
+	meta.source = source;
+	meta.position = bytes;
+	meta.fingerprint = fingerprint;
+	se_positions_put(&meta);
+}

@@ -1,0 +1,14 @@
+/*
+ * ddl/view_settings.h
+ *		The session settings a continuous view keeps (N20).
+ */
+#ifndef SE_VIEW_SETTINGS_H
+#define SE_VIEW_SETTINGS_H
+
+#include "base/se.h"
+#include "nodes/pg_list.h"
+
+/* This session's settings that change answers, as DefElem (name, String). */
+extern List *se_view_settings_capture(void);
+
+#endif							/* SE_VIEW_SETTINGS_H */
