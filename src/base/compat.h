@@ -173,6 +173,13 @@ se_compat_my_proc_number(void)
 #define se_compat_executor_run(query) ExecutorRun(query, ForwardScanDirection, 0, true)
 #endif
 
+/* Where ExplainProperty… is declared: #include SE_COMPAT_EXPLAIN_HEADER. */
+#if PG_VERSION_NUM >= 180000
+#define SE_COMPAT_EXPLAIN_HEADER "commands/explain_format.h"
+#else
+#define SE_COMPAT_EXPLAIN_HEADER "commands/explain.h"
+#endif
+
 /* Column i of a descriptor, and where a value of it must begin. */
 #define se_compat_attr(desc, i) TupleDescAttr(desc, i)
 

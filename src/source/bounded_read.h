@@ -5,6 +5,7 @@
 #ifndef SE_BOUNDED_READ_H
 #define SE_BOUNDED_READ_H
 
+#include "base/se.h"
 #include "foreign/fdwapi.h"
 
 /* Set the scan callbacks of a handler's routine. */
@@ -16,5 +17,11 @@ extern void se_bounded_read_fill(FdwRoutine *routine);
  * on every way out.
  */
 extern bool se_bounded_read_empty;
+
+/*
+ * The proctime of the row that a bounded read of this backend returned last. False if
+ * none is being read.
+ */
+extern bool se_bounded_read_proctime(SeTime *proctime);
 
 #endif							/* SE_BOUNDED_READ_H */

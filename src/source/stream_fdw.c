@@ -43,7 +43,6 @@ typedef struct StreamModify
 	bool		check_partition;	/* nobody has checked the partition's bounds */
 } StreamModify;
 
-static void refuse_scan(PlannerInfo *root, RelOptInfo *rel, Oid stream);
 static int	updatable_events(Relation stream);
 static List *plan_modify(PlannerInfo *root, ModifyTable *plan, Index result_relation, int subplan_index);
 static void begin_modify(ModifyTableState *mtstate, ResultRelInfo *target, List *fdw_private,
@@ -60,7 +59,7 @@ stream_engine_fdw_handler(PG_FUNCTION_ARGS)
 {
 	FdwRoutine *routine = makeNode(FdwRoutine);
 
-	routine->GetForeignRelSize = refuse_scan;
+	se_bounded_read_fill(routine);
 	routine->IsForeignRelUpdatable = updatable_events;
 	routine->PlanForeignModify = plan_modify;
 	routine->BeginForeignModify = begin_modify;
@@ -69,15 +68,6 @@ stream_engine_fdw_handler(PG_FUNCTION_ARGS)
 	routine->BeginForeignInsert = begin_insert;
 	routine->EndForeignInsert = end_modify;
 	PG_RETURN_POINTER(routine);
-}
-
-/* Until source/bounded_read.c sets the scan callbacks. */
-static void
-refuse_scan(PlannerInfo *root, RelOptInfo *rel, Oid stream)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			 errmsg("cannot read stream \"%s\" with SELECT", get_rel_name(stream))));
 }
 
 static int
