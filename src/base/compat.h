@@ -31,6 +31,23 @@ extern __attribute__((visibility("default"))) const Pg_magic_struct *Pg_magic_fu
 #define SE_MODULE_MAGIC PG_MODULE_MAGIC
 #endif
 
+/*
+ * Expressions of an analysed query; macros, so that only plan/ needs
+ * optimizer/optimizer.h. GROUP BY's expressions written out where the parser put Vars
+ * of an entry of their own (18); and Vars of join aliases replaced by their columns.
+ */
+#if PG_VERSION_NUM >= 180000
+#define se_compat_flatten_groups(query, node) \
+	((query)->hasGroupRTE ? flatten_group_exprs(NULL, query, (Node *) (node)) : (Node *) (node))
+#else
+#define se_compat_flatten_groups(query, node) ((Node *) (node))
+#endif
+#if PG_VERSION_NUM >= 160000
+#define se_compat_flatten_join_aliases(query, node) flatten_join_alias_vars(NULL, query, node)
+#else
+#define se_compat_flatten_join_aliases(query, node) flatten_join_alias_vars(query, node)
+#endif
+
 /* XLogRegisterData with const data; the caller's bytes are only read. */
 static inline void
 se_compat_xlog_register(const void *data, uint32 len)

@@ -133,6 +133,14 @@ typedef struct SeGraph
 	List	   *streams;		/* Oid */
 } SeGraph;
 
+/*
+ * A hash of everything that decides the meaning of state: nodes, ids, windows, keys,
+ * aggregate calls, and `expressions`, the text (nodeToString) of conditions, keys and
+ * arguments below an aggregate, as they were before planning. Equal for equal queries
+ * of one major version, whatever is renamed (flow/graph.c).
+ */
+extern uint64 se_graph_fingerprint(const SeGraph *graph, const char *expressions);
+
 /* The graph as indented text, for explain and golden tests (flow/graph_print.c). */
 typedef void (*SeGraphAnnotate) (StringInfo out, const SeNode *node, void *arg);
 extern char *se_graph_print(const SeGraph *graph, SeGraphAnnotate annotate, void *arg);

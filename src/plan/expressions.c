@@ -1,0 +1,310 @@
+/*
+ * plan/expressions.c
+ *		Expressions: from the query's form to the canonical one, and on top of a step.
+ *
+ * See plan_internal.h for the words. Collations, typmods and the order of evaluation
+ * stay as the parser made them, so that a result equals PostgreSQL's own.
+ */
+#include "postgres.h"
+
+#include "access/table.h"
+#include "base/compat.h"
+#include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/prep.h"
+#include "parser/parsetree.h"
+#include "plan/plan_internal.h"
+#include "utils/fmgroids.h"
+#include "utils/rel.h"
+
+typedef struct OverContext
+{
+	const SeStep *step;
+} OverContext;
+
+typedef struct UsesContext
+{
+	int			rti;
+	bool		uses;			/* a Var of rti was seen */
+	bool		others;			/* something else that differs from row to row was seen */
+} UsesContext;
+
+typedef struct AttnosContext
+{
+	int			rti;
+	List	   *attnos;
+} AttnosContext;
+
+static Node *canonical(SePlan *plan, Node *node);
+static Node *canonical_mutator(Node *node, SePlan *plan);
+static Node *canonical_var(Var *var, SePlan *plan);
+static Node *stream_row(SePlan *plan, const Var *var);
+static Node *window_row(SePlan *plan, const Var *var);
+static Node *count_of_constant(Aggref *aggref);
+static Node *over_mutator(Node *node, OverContext *context);
+static bool uses_walker(Node *node, UsesContext *context);
+static bool attnos_walker(Node *node, AttnosContext *context);
+
+/* Make target list, HAVING and conditions canonical. FROM has been read. */
+void
+se_expressions_canonicalise(SePlan *plan)
+{
+	Query	   *query = plan->query;
+
+	query->targetList = (List *) canonical(plan, (Node *) query->targetList);
+	query->havingQual = canonical(plan, query->havingQual);
+	plan->quals = (List *) canonical(plan, (Node *) plan->quals);
+}
+
+static Node *
+canonical(SePlan *plan, Node *node)
+{
+	if (node == NULL)
+		return NULL;
+	return canonical_mutator(se_compat_flatten_join_aliases(plan->query, node), plan);
+}
+
+static Node *
+canonical_mutator(Node *node, SePlan *plan)
+{
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, Var))
+		return canonical_var((Var *) node, plan);
+	if (IsA(node, FuncExpr))
+	{
+		FuncExpr   *call = (FuncExpr *) node;
+		const char *ours = se_functions_our_name(call->funcid);
+
+		if (ours != NULL && strcmp(ours, "proctime") == 0)
+		{
+			Var		   *time = makeVar(plan->stream_rti, SE_COLUMN_PROCTIME, TIMESTAMPTZOID, -1, InvalidOid, 0);
+
+			time->location = call->location;
+			return (Node *) time;
+		}
+	}
+	if (IsA(node, Aggref))
+	{
+		Node	   *simple = count_of_constant((Aggref *) node);
+
+		if (simple != NULL)
+			node = simple;
+	}
+	return expression_tree_mutator(node, canonical_mutator, plan);
+}
+
+/* Columns stay; whole rows become ROW(…); system columns do not exist in a stream. */
+static Node *
+canonical_var(Var *var, SePlan *plan)
+{
+	if (var->varlevelsup != 0 || (var->varno != plan->stream_rti && var->varno != plan->window_rti))
+		elog(ERROR, "column of an unknown FROM item %d", var->varno);
+	if (var->varattno < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("system columns are not supported in a continuous view"),
+				 errdetail("Rows of a stream are not stored in a table and have none."),
+				 errhint("Give the stream a column of its own, with a DEFAULT."),
+				 se_plan_position(plan, var->location)));
+	if (var->varattno == 0)
+		return var->varno == plan->stream_rti ? stream_row(plan, var) : window_row(plan, var);
+	return copyObject((Node *) var);
+}
+
+/* The whole row of the stream, as a value of its row type. */
+static Node *
+stream_row(SePlan *plan, const Var *var)
+{
+	RowExpr    *row = makeNode(RowExpr);
+	Relation	rel = table_open(plan->stream->relation, AccessShareLock);
+	TupleDesc	desc = RelationGetDescr(rel);
+
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute attr = TupleDescAttr(desc, i);
+
+		row->colnames = lappend(row->colnames, makeString(pstrdup(NameStr(attr->attname))));
+		if (attr->attisdropped)
+			row->args = lappend(row->args, makeNullConst(INT4OID, -1, InvalidOid));
+		else
+			row->args = lappend(row->args, makeVar(plan->stream_rti, attr->attnum, attr->atttypid,
+												   attr->atttypmod, attr->attcollation, 0));
+	}
+	table_close(rel, NoLock);
+	row->row_typeid = var->vartype;
+	row->row_format = COERCE_IMPLICIT_CAST;
+	row->location = var->location;
+	return (Node *) row;
+}
+
+/* The whole row of the window function, a record of three times. */
+static Node *
+window_row(SePlan *plan, const Var *var)
+{
+	RowExpr    *row = makeNode(RowExpr);
+
+	row->args = list_make3(se_expr_window_var(plan, SE_WINDOW_START_ATTR),
+						   se_expr_window_var(plan, SE_WINDOW_END_ATTR),
+						   se_expr_window_var(plan, SE_WINDOW_TIME_ATTR));
+	row->colnames = copyObject(rt_fetch(plan->window_rti, plan->query->rtable)->eref->colnames);
+	row->row_typeid = RECORDOID;
+	row->row_format = COERCE_IMPLICIT_CAST;
+	row->location = var->location;
+	return (Node *) row;
+}
+
+/* count(1) counts rows: count(*), which needs no column. NULL if it is something else. */
+static Node *
+count_of_constant(Aggref *aggref)
+{
+	Node	   *argument;
+	Aggref	   *count;
+
+	if (aggref->aggfnoid != F_COUNT_ANY || aggref->aggdistinct != NIL || aggref->aggorder != NIL)
+		return NULL;
+	argument = (Node *) linitial_node(TargetEntry, aggref->args)->expr;
+	if (!IsA(argument, Const) || ((Const *) argument)->constisnull)
+		return NULL;
+	count = copyObject(aggref);
+	count->aggfnoid = F_COUNT_;
+	count->aggargtypes = NIL;
+	count->args = NIL;
+	count->aggstar = true;
+	return (Node *) count;
+}
+
+/* Column attr of the window function's row. */
+Var *
+se_expr_window_var(SePlan *plan, int attr)
+{
+	return makeVar(plan->window_rti, attr, plan->stream->event_time_type, -1, InvalidOid, 0);
+}
+
+/* The stream's event time column. */
+Var *
+se_expr_time_var(SePlan *plan)
+{
+	Var		   *var = NULL;
+	Relation	rel = table_open(plan->stream->relation, AccessShareLock);
+	Form_pg_attribute attr = TupleDescAttr(RelationGetDescr(rel), plan->stream->event_time - 1);
+
+	var = makeVar(plan->stream_rti, attr->attnum, attr->atttypid, attr->atttypmod, attr->attcollation, 0);
+	table_close(rel, NoLock);
+	return var;
+}
+
+/*
+ * A canonical expression as one over the columns of a step, not yet planned. What a
+ * column already holds is taken from it, the largest such part first.
+ */
+Expr *
+se_expr_over(SePlan *plan, Expr *expr, const SeStep *step)
+{
+	OverContext context = {step};
+
+	return (Expr *) over_mutator((Node *) expr, &context);
+}
+
+static Node *
+over_mutator(Node *node, OverContext *context)
+{
+	int			column;
+
+	if (node == NULL)
+		return NULL;
+	/* a list is not an expression, and a constant is cheaper than a column */
+	if (!IsA(node, List) && !IsA(node, Const) && !IsA(node, TargetEntry))
+	{
+		column = se_step_column(context->step, node);
+		if (column >= 0)
+			return (Node *) makeVar(1, column + 1, exprType(node), exprTypmod(node), exprCollation(node), 0);
+	}
+	if (IsA(node, Var) || IsA(node, Aggref))
+		elog(ERROR, "expression needs a value that its input does not have");
+	return expression_tree_mutator(node, over_mutator, context);
+}
+
+/* Ready for ExecInitExpr: constants folded, functions looked up. */
+Expr *
+se_expr_planned(Expr *expr)
+{
+	return expression_planner(copyObject(expr));
+}
+
+/* Conditions (implicit AND) ready for ExecInitQual; NIL when they are always true. */
+List *
+se_expr_planned_quals(List *quals)
+{
+	Expr	   *all;
+
+	if (quals == NIL)
+		return NIL;
+	all = se_expr_planned(make_ands_explicit(copyObject(quals)));
+	return make_ands_implicit(canonicalize_qual(all, false));
+}
+
+/* Does an expression (or a list of them) refer to a FROM item? */
+bool
+se_expr_uses(const void *expr, int rti)
+{
+	UsesContext context = {rti, false, false};
+
+	uses_walker((Node *) expr, &context);
+	return context.uses;
+}
+
+/* Does it refer to a FROM item and to nothing else? */
+bool
+se_expr_uses_only(const void *expr, int rti)
+{
+	UsesContext context = {rti, false, false};
+
+	uses_walker((Node *) expr, &context);
+	return context.uses && !context.others;
+}
+
+static bool
+uses_walker(Node *node, UsesContext *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Var))
+	{
+		if (((Var *) node)->varno == context->rti)
+			context->uses = true;
+		else
+			context->others = true;
+		return false;
+	}
+	if (IsA(node, Aggref))
+		context->others = true;
+	return expression_tree_walker(node, uses_walker, context);
+}
+
+/* Attribute numbers (and SE_COLUMN_…) of the stream that the query needs, ascending, no duplicates. */
+List *
+se_expr_stream_attnos(SePlan *plan)
+{
+	AttnosContext context = {plan->stream_rti, NIL};
+
+	attnos_walker((Node *) plan->query->targetList, &context);
+	attnos_walker((Node *) plan->quals, &context);
+	attnos_walker(plan->query->havingQual, &context);
+	if (plan->window_rti != 0)
+		context.attnos = list_append_unique_int(context.attnos, plan->stream->event_time);
+	list_sort(context.attnos, list_int_cmp);
+	return context.attnos;
+}
+
+static bool
+attnos_walker(Node *node, AttnosContext *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Var) && ((Var *) node)->varno == context->rti)
+		context->attnos = list_append_unique_int(context->attnos, ((Var *) node)->varattno);
+	return expression_tree_walker(node, attnos_walker, context);
+}

@@ -1,0 +1,102 @@
+/*
+ * plan/plan_internal.h
+ *		What the files of plan/ share: the query being planned and the steps made of it.
+ *
+ * Words: a *canonical* expression is one of the query's, with the Vars of exactly two
+ * range table entries left in it: the stream's (attributes, or SE_COLUMN_PROCTIME
+ * where proctime() stood) and the window function's (1 start, 2 end, 3 time). A *step*
+ * is a graph node together with the canonical expression each of its columns holds;
+ * an expression moves on top of a step by replacing what a column already holds.
+ *
+ * Everything here runs in the current memory context, in any process with a snapshot.
+ */
+#ifndef SE_PLAN_INTERNAL_H
+#define SE_PLAN_INTERNAL_H
+
+#include "base/se.h"
+#include "flow/graph.h"
+#include "log/stream.h"
+#include "nodes/parsenodes.h"
+#include "parser/parse_node.h"
+
+/* Columns of a window function's row. */
+#define SE_WINDOW_START_ATTR	1
+#define SE_WINDOW_END_ATTR		2
+#define SE_WINDOW_TIME_ATTR		3
+
+typedef struct SePlan
+{
+	/* the query: a private copy */
+	Query	   *query;
+	ParseState *pstate;			/* carries the source text, for error positions */
+
+	/* FROM (from_clause.c) */
+	int			stream_rti;
+	SeStreamInfo *stream;
+	int			window_rti;		/* 0 = no window function */
+	SeWindow	window;
+	List	   *quals;			/* canonical: WHERE and ON, implicit AND */
+
+	/* shape */
+	bool		grouped;		/* groups, aggregates, HAVING or DISTINCT */
+	List	   *group_clause;	/* SortGroupClause: GROUP BY, or DISTINCT */
+
+	List	   *group_keys;		/* canonical: what identifies a row of an updated result */
+
+	/* the graph so far */
+	List	   *nodes;
+	StringInfo	identity;		/* text of the expressions that decide the meaning of state */
+} SePlan;
+
+typedef struct SeStep
+{
+	SeNode	   *node;
+	List	   *columns;		/* canonical Expr *, one per column of node->desc */
+} SeStep;
+
+/* position.c: cursor positions for ereport; 0 where the source text is not known */
+extern int	se_plan_position(SePlan *plan, int location);
+extern int	se_plan_node_position(SePlan *plan, const void *node);
+extern int	se_plan_word_position(SePlan *plan, const char *keyword, const char *word);
+extern int	se_plan_rte_position(SePlan *plan, int rti);
+
+/* supported.c: what cannot be continuous at all, whatever its FROM is */
+extern void se_supported_check_clauses(SePlan *plan);
+extern void se_supported_check_targets(SePlan *plan);
+
+/* functions.c: which functions may be called where, and which are ours */
+extern const char *se_functions_our_name(Oid function);
+extern void se_functions_check(SePlan *plan);
+
+/* from_clause.c, window_call.c */
+extern void se_from_clause_read(SePlan *plan);
+extern void se_window_call_read(SePlan *plan, int rti);
+
+/* expressions.c */
+extern void se_expressions_canonicalise(SePlan *plan);
+extern Expr *se_expr_over(SePlan *plan, Expr *expr, const SeStep *step);
+extern Expr *se_expr_planned(Expr *expr);
+extern List *se_expr_planned_quals(List *quals);
+extern bool se_expr_uses(const void *expr, int rti);
+extern bool se_expr_uses_only(const void *expr, int rti);
+extern List *se_expr_stream_attnos(SePlan *plan);
+extern Var *se_expr_window_var(SePlan *plan, int attr);
+extern Var *se_expr_time_var(SePlan *plan);
+
+/* steps.c: making nodes */
+extern SeStep *se_step_source(SePlan *plan);
+extern SeStep *se_step_expand(SePlan *plan, SeStep *input);
+extern SeStep *se_step_calc(SePlan *plan, SeStep *input, List *quals, List *targets, List *names,
+							bool stateful);
+extern SeStep *se_step_add(SePlan *plan, SeNode *node, SeNodeKind kind, SeNode *input,
+						   SeChangeMode mode, List *columns, List *names);
+extern int	se_step_column(const SeStep *step, const void *expr);
+extern char *se_step_unique_name(List *names, const char *wanted);
+
+/* translate_agg.c, agg_method.c */
+extern SeStep *se_translate_agg(SePlan *plan, SeStep *input);
+extern SeAggCall *se_agg_call_make(SePlan *plan, const Aggref *aggref, int number);
+extern void se_agg_call_bind(SePlan *plan, SeAggCall *call, const SeStep *input);
+extern List *se_agg_call_inputs(const Aggref *aggref);
+
+#endif							/* SE_PLAN_INTERNAL_H */

@@ -1,0 +1,394 @@
+/*
+ * plan/translate_agg.c
+ *		Groups and aggregates: from GROUP BY to a window or group aggregate.
+ *
+ *		input --> [expand] --> [calc: conditions, keys, arguments] --> aggregate --> [calc: HAVING, targets]
+ *
+ * GROUP BY a window of the window function makes a *windowed* aggregate: groups are
+ * final when the watermark passes their window, and its rows are inserted once. It is
+ * *sliced* when a row needs to be counted in its slice of time only; then the window
+ * columns exist only above the aggregate. Otherwise rows are first expanded, one for
+ * each of their windows. Any other grouping is updated while the stream goes on.
+ */
+#include "postgres.h"
+
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/tlist.h"
+#include "plan/plan_internal.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/typcache.h"
+
+typedef struct Grouping
+{
+	/* GROUP BY */
+	bool		windowed;
+	List	   *keys;			/* canonical; what only depends on the window is not among them */
+	List	   *key_eq;			/* Oid */
+	List	   *key_names;
+
+	/* aggregate calls, equal ones once */
+	List	   *aggrefs;		/* canonical */
+	List	   *calls;			/* SeAggCall * */
+
+	/* how */
+	bool		sliced;
+	bool		expanded;
+	List	   *below;			/* conditions on rows */
+	List	   *above;			/* conditions on windows, checked on finished groups */
+} Grouping;
+
+static void read_windows(SePlan *plan, Grouping *grouping);
+static void read_keys(SePlan *plan, Grouping *grouping);
+static void check_key(SePlan *plan, const Grouping *grouping, const SortGroupClause *clause, Node *key);
+static bool read_calls(Node *node, Grouping *grouping);
+static void split_conditions(SePlan *plan, Grouping *grouping);
+static bool rows_need_windows(SePlan *plan, const Grouping *grouping);
+static bool calls_mergeable(const Grouping *grouping);
+static SeStep *prepare_rows(SePlan *plan, Grouping *grouping, SeStep *input);
+static SeStep *add_window_agg(SePlan *plan, Grouping *grouping, SeStep *input);
+static SeStep *add_group_agg(SePlan *plan, Grouping *grouping, SeStep *input);
+static void add_call_columns(Grouping *grouping, List **columns, List **names);
+static List *columns_of(const SeStep *input, List *exprs);
+static void want(List **exprs, List **names, void *expr, const char *name);
+static const char *expr_name(SePlan *plan, void *expr, const char *otherwise);
+
+/* The aggregation of a grouped query, HAVING and targets on top of it included. */
+SeStep *
+se_translate_agg(SePlan *plan, SeStep *input)
+{
+	Grouping	grouping = {false};
+	Query	   *query = plan->query;
+	List	   *targets = NIL;
+	List	   *names = NIL;
+	SeStep	   *agg;
+	ListCell   *lc;
+
+	read_windows(plan, &grouping);
+	read_keys(plan, &grouping);
+	read_calls((Node *) query->targetList, &grouping);
+	read_calls(query->havingQual, &grouping);
+	foreach(lc, grouping.aggrefs)
+		grouping.calls = lappend(grouping.calls,
+								 se_agg_call_make(plan, lfirst(lc), foreach_current_index(lc)));
+	split_conditions(plan, &grouping);
+
+	input = prepare_rows(plan, &grouping, input);
+	foreach(lc, grouping.calls)
+		se_agg_call_bind(plan, lfirst(lc), input);
+	agg = grouping.windowed ? add_window_agg(plan, &grouping, input) :
+		add_group_agg(plan, &grouping, input);
+
+	foreach(lc, query->targetList)
+	{
+		TargetEntry *target = lfirst_node(TargetEntry, lc);
+
+		if (!target->resjunk)
+		{
+			targets = lappend(targets, target->expr);
+			names = lappend(names, target->resname);
+		}
+	}
+	return se_step_calc(plan, agg,
+						list_concat(grouping.above, make_ands_implicit((Expr *) query->havingQual)),
+						targets, names, false);
+}
+
+/* Do the groups belong to one window each? */
+static void
+read_windows(SePlan *plan, Grouping *grouping)
+{
+	Node	   *start = NULL;
+	ListCell   *lc;
+
+	foreach(lc, plan->group_clause)
+	{
+		Node	   *key = get_sortgroupclause_expr(lfirst(lc), plan->query->targetList);
+
+		if (!IsA(key, Var) || ((Var *) key)->varno != plan->window_rti)
+			continue;
+		if (((Var *) key)->varattno != SE_WINDOW_START_ATTR ||
+			plan->window.kind != SE_WINDOW_CUMULATE)
+			grouping->windowed = true;
+		else
+			start = key;
+	}
+	if (start != NULL && !grouping->windowed)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("grouping by window_start alone is not supported with cumulate()"),
+				 errdetail("Windows that cumulate begin together and are told apart by their end."),
+				 errhint("Add window_end to GROUP BY."),
+				 se_plan_node_position(plan, start)));
+}
+
+/* Keys of a group beside its window. */
+static void
+read_keys(SePlan *plan, Grouping *grouping)
+{
+	ListCell   *lc;
+
+	foreach(lc, plan->group_clause)
+	{
+		SortGroupClause *clause = lfirst_node(SortGroupClause, lc);
+		TargetEntry *target = get_sortgroupclause_tle(clause, plan->query->targetList);
+		Node	   *key = (Node *) target->expr;
+
+		/* what the window decides is computed from it afterwards */
+		if (grouping->windowed && se_expr_uses_only(key, plan->window_rti))
+			continue;
+		if (list_member(grouping->keys, key))
+			continue;
+		check_key(plan, grouping, clause, key);
+		grouping->keys = lappend(grouping->keys, key);
+		grouping->key_eq = lappend_oid(grouping->key_eq, clause->eqop);
+		grouping->key_names = lappend(grouping->key_names,
+									  (char *) (target->resname ? target->resname : expr_name(plan, key, "key")));
+	}
+}
+
+/* Groups are found by hashing, and rows of an updated result by a unique index. */
+static void
+check_key(SePlan *plan, const Grouping *grouping, const SortGroupClause *clause, Node *key)
+{
+	Oid			type = exprType(key);
+
+	if (type_is_collatable(type) && !OidIsValid(exprCollation(key)))
+		ereport(ERROR,
+				(errcode(ERRCODE_INDETERMINATE_COLLATION),
+				 errmsg("could not determine which collation to use for grouping"),
+				 errhint("Use the COLLATE clause to set the collation explicitly."),
+				 se_plan_node_position(plan, key)));
+	if (!clause->hashable)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("grouping by type %s is not supported in a continuous view", format_type_be(type)),
+				 errdetail("Groups are found by hashing, and the type cannot be hashed."),
+				 errhint("Group by the value cast to text."),
+				 se_plan_node_position(plan, key)));
+	if (!grouping->windowed &&
+		!OidIsValid(lookup_type_cache(type, TYPECACHE_BTREE_OPFAMILY)->btree_opf))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("grouping by type %s is not supported in a continuous view that is updated", format_type_be(type)),
+				 errdetail("The result needs a unique index, and the type cannot be indexed by btree."),
+				 errhint("Group by the value cast to text."),
+				 se_plan_node_position(plan, key)));
+}
+
+/* Collect aggregate calls. */
+static bool
+read_calls(Node *node, Grouping *grouping)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Aggref))
+	{
+		grouping->aggrefs = list_append_unique(grouping->aggrefs, node);
+		return false;
+	}
+	return expression_tree_walker(node, read_calls, grouping);
+}
+
+/* Decide how rows meet their windows, and where conditions on windows are checked. */
+static void
+split_conditions(SePlan *plan, Grouping *grouping)
+{
+	ListCell   *lc;
+
+	foreach(lc, plan->quals)
+	{
+		if (grouping->windowed && se_expr_uses_only(lfirst(lc), plan->window_rti))
+			grouping->above = lappend(grouping->above, lfirst(lc));
+		else
+			grouping->below = lappend(grouping->below, lfirst(lc));
+	}
+
+	grouping->sliced = grouping->windowed && !rows_need_windows(plan, grouping) &&
+		(plan->window.kind == SE_WINDOW_TUMBLE || calls_mergeable(grouping));
+	if (!grouping->sliced)
+	{
+		grouping->below = plan->quals;
+		grouping->above = NIL;
+	}
+
+	/* a row is in exactly one tumbling window: nothing to multiply if nobody looks at it */
+	grouping->expanded = plan->window_rti != 0 && !grouping->sliced &&
+		(grouping->windowed || plan->window.kind != SE_WINDOW_TUMBLE || rows_need_windows(plan, grouping));
+}
+
+/* Does anything computed for each row look at its window? */
+static bool
+rows_need_windows(SePlan *plan, const Grouping *grouping)
+{
+	ListCell   *lc;
+
+	if (plan->window_rti == 0)
+		return false;
+	if (se_expr_uses(grouping->keys, plan->window_rti))
+		return true;
+	foreach(lc, grouping->aggrefs)
+	{
+		if (se_expr_uses(se_agg_call_inputs(lfirst(lc)), plan->window_rti))
+			return true;
+	}
+	return se_expr_uses(grouping->below, plan->window_rti);
+}
+
+static bool
+calls_mergeable(const Grouping *grouping)
+{
+	ListCell   *lc;
+
+	foreach(lc, grouping->calls)
+	{
+		if (!((SeAggCall *) lfirst(lc))->mergeable)
+			return false;
+	}
+	return true;
+}
+
+/* Rows with everything the aggregate needs as columns. */
+static SeStep *
+prepare_rows(SePlan *plan, Grouping *grouping, SeStep *input)
+{
+	List	   *wanted = NIL;
+	List	   *names = NIL;
+	ListCell   *lc;
+	ListCell   *name;
+	bool		all_there = grouping->below == NIL;
+
+	if (grouping->expanded)
+		input = se_step_expand(plan, input);
+
+	forboth(lc, grouping->keys, name, grouping->key_names)
+		want(&wanted, &names, lfirst(lc), lfirst(name));
+	if (grouping->sliced)
+		want(&wanted, &names, se_expr_time_var(plan), expr_name(plan, se_expr_time_var(plan), NULL));
+	else if (grouping->windowed)
+	{
+		want(&wanted, &names, se_expr_window_var(plan, SE_WINDOW_START_ATTR), "window_start");
+		want(&wanted, &names, se_expr_window_var(plan, SE_WINDOW_END_ATTR), "window_end");
+	}
+	foreach(lc, grouping->aggrefs)
+	{
+		Aggref	   *aggref = lfirst_node(Aggref, lc);
+		ListCell   *argument;
+
+		foreach(argument, se_agg_call_inputs(aggref))
+			want(&wanted, &names, lfirst(argument),
+				 expr_name(plan, lfirst(argument),
+						   lfirst(argument) == (void *) aggref->aggfilter ? "filter" : "arg"));
+	}
+
+	/* the aggregate takes its columns from anywhere in the row */
+	foreach(lc, wanted)
+	{
+		if (se_step_column(input, lfirst(lc)) < 0)
+			all_there = false;
+	}
+	return all_there ? input : se_step_calc(plan, input, grouping->below, wanted, names, true);
+}
+
+static SeStep *
+add_window_agg(SePlan *plan, Grouping *grouping, SeStep *input)
+{
+	SeWindowAggNode *node = palloc0(sizeof(SeWindowAggNode));
+	List	   *columns = list_copy(grouping->keys);
+	List	   *names = NIL;
+	ListCell   *lc;
+
+	node->window = plan->window;
+	node->sliced = grouping->sliced;
+	node->time_column = node->start_column = node->end_column = -1;
+	if (grouping->sliced)
+		node->time_column = se_step_column(input, se_expr_time_var(plan));
+	else
+	{
+		node->start_column = se_step_column(input, se_expr_window_var(plan, SE_WINDOW_START_ATTR));
+		node->end_column = se_step_column(input, se_expr_window_var(plan, SE_WINDOW_END_ATTR));
+	}
+	node->keys = columns_of(input, grouping->keys);
+	node->key_eq = grouping->key_eq;
+	node->calls = grouping->calls;
+
+	foreach(lc, grouping->key_names)
+		names = lappend(names, se_step_unique_name(names, lfirst(lc)));
+	want(&columns, &names, se_expr_window_var(plan, SE_WINDOW_START_ATTR), "window_start");
+	want(&columns, &names, se_expr_window_var(plan, SE_WINDOW_END_ATTR), "window_end");
+	want(&columns, &names, se_expr_window_var(plan, SE_WINDOW_TIME_ATTR), "window_time");
+	add_call_columns(grouping, &columns, &names);
+	return se_step_add(plan, &node->node, SE_NODE_WINDOW_AGG, input->node, SE_MODE_APPEND, columns, names);
+}
+
+static SeStep *
+add_group_agg(SePlan *plan, Grouping *grouping, SeStep *input)
+{
+	SeGroupAggNode *node = palloc0(sizeof(SeGroupAggNode));
+	List	   *columns = list_copy(grouping->keys);
+	List	   *names = NIL;
+	ListCell   *lc;
+
+	node->keys = columns_of(input, grouping->keys);
+	node->key_eq = grouping->key_eq;
+	node->calls = grouping->calls;
+	foreach(lc, grouping->key_names)
+		names = lappend(names, se_step_unique_name(names, lfirst(lc)));
+	add_call_columns(grouping, &columns, &names);
+	plan->group_keys = grouping->keys;
+	return se_step_add(plan, &node->node, SE_NODE_GROUP_AGG, input->node, SE_MODE_UPSERT, columns, names);
+}
+
+/* One output column per call, named as the function. */
+static void
+add_call_columns(Grouping *grouping, List **columns, List **names)
+{
+	ListCell   *lc;
+
+	foreach(lc, grouping->aggrefs)
+	{
+		char	   *name = get_func_name(lfirst_node(Aggref, lc)->aggfnoid);
+
+		*columns = lappend(*columns, lfirst(lc));
+		*names = lappend(*names, se_step_unique_name(*names, name));
+	}
+}
+
+static List *
+columns_of(const SeStep *input, List *exprs)
+{
+	List	   *columns = NIL;
+	ListCell   *lc;
+
+	foreach(lc, exprs)
+		columns = lappend_int(columns, se_step_column(input, lfirst(lc)));
+	return columns;
+}
+
+/* Add an expression to a list of columns unless it is there. */
+static void
+want(List **exprs, List **names, void *expr, const char *name)
+{
+	if (list_member(*exprs, expr))
+		return;
+	*exprs = lappend(*exprs, expr);
+	*names = lappend(*names, se_step_unique_name(*names, name));
+}
+
+/* What a person would call an expression: its column's name. */
+static const char *
+expr_name(SePlan *plan, void *expr, const char *otherwise)
+{
+	static const char *const window_names[] = {"window_start", "window_end", "window_time"};
+	Var		   *var = expr;
+
+	if (!IsA(expr, Var))
+		return otherwise;
+	if (var->varno == plan->window_rti)
+		return window_names[var->varattno - 1];
+	if (var->varattno == SE_COLUMN_PROCTIME)
+		return "proctime";
+	return get_attname(plan->stream->relation, var->varattno, false);
+}
