@@ -96,9 +96,14 @@ COMMENT ON FUNCTION stream_engine.check_stream(regclass) IS
     'parses and type-checks everything a stream''s options say; raises what is wrong';
 
 CREATE FUNCTION stream_engine.emit_watermark(stream regclass, ts timestamptz) RETURNS void
-    LANGUAGE c STRICT AS 'MODULE_PATHNAME', 'stream_engine_emit_watermark';
+    LANGUAGE c AS 'MODULE_PATHNAME', 'stream_engine_emit_watermark';
 COMMENT ON FUNCTION stream_engine.emit_watermark(regclass, timestamptz) IS
     'says, in this transaction, that all rows before ts have arrived; ''infinity'' ends the input; needs INSERT on the stream';
+
+CREATE FUNCTION stream_engine.stream_options(OUT object text, OUT name text, OUT type text, OUT default_value text, OUT help text)
+    RETURNS SETOF record LANGUAGE c STRICT AS 'MODULE_PATHNAME', 'stream_engine_stream_options';
+COMMENT ON FUNCTION stream_engine.stream_options() IS
+    'the options of servers, streams and their columns';
 
 CREATE FUNCTION @extschema@.proctime() RETURNS timestamptz
     LANGUAGE c STABLE PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'stream_engine_proctime';

@@ -15,6 +15,7 @@
 #include "base/settings.h"
 #include "base/shmem.h"
 #include "ddl/ddl.h"
+#include "ddl/stream_ddl.h"
 #include "log/append.h"
 #include "meta/jobs.h"
 
@@ -42,6 +43,7 @@ _PG_init(void)
 	se_append_init();
 
 	/* ddl */
+	se_stream_ddl_init();
 	se_ddl_init();
 
 	se_shmem_install();

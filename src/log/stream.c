@@ -91,7 +91,7 @@ se_stream_info(Oid relation)
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("\"%s\" is not a stream", get_rel_name(relation)),
-				 errhint("A stream is made with CREATE FOREIGN TABLE … SERVER stream_engine.")));
+				 errhint("A stream is made with CREATE FOREIGN TABLE ... SERVER stream_engine.")));
 
 	table = GetForeignTable(relation);
 	connector = option_value(GetForeignServer(table->serverid)->options, "connector");

@@ -99,7 +99,7 @@ refuse_on_conflict(Oid stream)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			 errmsg("INSERT … ON CONFLICT is not possible on stream \"%s\"", get_rel_name(stream)),
+			 errmsg("INSERT ... ON CONFLICT is not possible on stream \"%s\"", get_rel_name(stream)),
 			 errdetail("A stream has no unique constraint that could be violated."),
 			 errhint("Leave ON CONFLICT out.")));
 }

@@ -1,0 +1,34 @@
+/*
+ * ddl/stream_ddl.h
+ *		What CREATE, ALTER and DROP FOREIGN TABLE mean for a stream.
+ *
+ * All run in sessions, inside the statement's transaction and under its locks.
+ */
+#ifndef SE_STREAM_DDL_H
+#define SE_STREAM_DDL_H
+
+#include "base/se.h"
+#include "access/attnum.h"
+#include "nodes/pg_list.h"
+
+/* Registers transaction callbacks. Runs in: _PG_init. */
+extern void se_stream_ddl_init(void);
+
+/*
+ * An object is being altered (its new catalog row is not visible yet). Returns the
+ * OIDs of the streams whose watermark may mention it: for each, se_stream_ddl_altered
+ * must be called when the statement is over.
+ */
+extern List *se_stream_ddl_altering(Oid class_id, Oid object);
+
+/* A column is about to be dropped; raises if the stream's watermark uses it. */
+extern void se_stream_ddl_dropping_column(Oid relation, AttrNumber attno);
+
+/* The statement that created or altered a stream is over: check, normalise, store the layout. */
+extern void se_stream_ddl_created(Oid relation);
+extern void se_stream_ddl_altered(Oid relation);
+
+/* A stream is being dropped. */
+extern void se_stream_ddl_dropped(Oid relation);
+
+#endif							/* SE_STREAM_DDL_H */
