@@ -10,6 +10,7 @@
 
 #include "catalog/pg_class.h"
 #include "ddl/ddl_internal.h"
+#include "ddl/stream_ddl.h"
 #include "meta/jobs.h"
 #include "meta/positions.h"
 #include "utils/lsyscache.h"
@@ -39,6 +40,8 @@ se_drop_relation(Oid relation)
 		return;
 	if (!catalog_is_there())
 		return;
+	if (relkind == RELKIND_FOREIGN_TABLE)
+		se_stream_ddl_dropped(relation);
 	if (relkind == RELKIND_RELATION && se_jobs_exists(relation))
 	{
 		se_positions_delete(relation);

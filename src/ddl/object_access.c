@@ -16,6 +16,7 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_foreign_table.h"
 #include "ddl/ddl_internal.h"
+#include "ddl/stream_ddl.h"
 #include "log/stream.h"
 #include "miscadmin.h"
 #include "utils/lsyscache.h"
@@ -49,6 +50,13 @@ access_object(ObjectAccessType type, Oid classId, Oid objectId, int subId, void 
 	if (next_access_hook)
 		next_access_hook(type, classId, objectId, subId, arg);
 
+	if (type == OAT_POST_ALTER || (type == OAT_POST_CREATE && subId != 0))
+	{
+		ListCell   *cell;
+
+		foreach(cell, se_stream_ddl_altering(classId, objectId))
+			touch(lfirst_oid(cell), false);
+	}
 	if (classId != RelationRelationId && classId != ForeignTableRelationId)
 		return;
 	switch (type)
@@ -61,7 +69,10 @@ access_object(ObjectAccessType type, Oid classId, Oid objectId, int subId, void 
 			break;
 		case OAT_DROP:
 			if (subId != 0)
+			{
+				se_stream_ddl_dropping_column(objectId, subId);
 				touch(objectId, false);
+			}
 			else
 				se_drop_relation(objectId);
 			break;
@@ -117,5 +128,9 @@ se_object_access_settle(void)
 			continue;			/* not a foreign table, or dropped meanwhile */
 		if (!SearchSysCacheExists1(FOREIGNTABLEREL, ObjectIdGetDatum(item->relation)))
 			touch(item->relation, item->created);	/* its CREATE is still running */
+		else if (item->created)
+			se_stream_ddl_created(item->relation);
+		else
+			se_stream_ddl_altered(item->relation);
 	}
 }

@@ -194,12 +194,32 @@ set_locally(const char *name, const char *value)
 	(void) set_config_option(name, value, PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
 }
 
+/* A position the scanner reports is one in the text, not in the statement that runs. */
+static void
+parse_error_position(void *text)
+{
+	int			position = geterrposition();
+
+	if (position > 0)
+	{
+		errposition(0);
+		internalerrposition(position);
+		internalerrquery(text);
+	}
+}
+
 Node *
 se_stream_parse_watermark(const char *text)
 {
-	List	   *statements = raw_parser(text, RAW_PARSE_PLPGSQL_EXPR);
-	SelectStmt *select = (SelectStmt *) linitial_node(RawStmt, statements)->stmt;
+	ErrorContextCallback context = {error_context_stack, parse_error_position, (void *) text};
+	List	   *statements;
+	SelectStmt *select;
 	ResTarget  *target;
+
+	error_context_stack = &context;
+	statements = raw_parser(text, RAW_PARSE_PLPGSQL_EXPR);
+	error_context_stack = context.previous;
+	select = (SelectStmt *) linitial_node(RawStmt, statements)->stmt;
 
 	/* The grammar lets an expression drag a whole query's clauses behind it. */
 	if (list_length(statements) != 1 || !IsA(select, SelectStmt) ||
