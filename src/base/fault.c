@@ -4,6 +4,9 @@
  *
  * A point is looked up at every pass, so the table is tiny and read without a lock:
  * `armed` counts the entries, and while it is 0 a pass costs one atomic read.
+ *
+ * The postmaster's environment may arm points before any process of ours runs:
+ * SE_FAULTS="name:action,name:action". So a mutant survives a crash restart.
  */
 #include "postgres.h"
 
@@ -58,6 +61,40 @@ typedef struct Faults
 
 static Faults *MyFaults = NULL;
 
+/* The action of a name; ACTION_COUNT if there is none such. */
+static Action
+action_named(const char *name)
+{
+	for (int i = 0; i < lengthof(action_names); i++)
+		if (strcmp(name, action_names[i]) == 0)
+			return i;
+	return ACTION_COUNT;
+}
+
+/* Arm what the environment asks for. Nobody else runs yet. */
+static void
+arm_from_environment(Faults *faults)
+{
+	const char *wanted = getenv("SE_FAULTS");
+	char	   *copy = pstrdup(wanted ? wanted : "");
+	int			n = 0;
+
+	for (char *save = NULL, *entry = strtok_r(copy, ",", &save); entry && n < MAX_POINTS; entry = strtok_r(NULL, ",", &save))
+	{
+		char	   *colon = strchr(entry, ':');
+
+		if (colon == NULL)
+			continue;
+		*colon = '\0';
+		strlcpy(faults->points[n].name, entry, NAME_LEN);
+		faults->points[n].action = action_named(colon + 1);
+		faults->points[n].times = -1;
+		n++;
+	}
+	pg_atomic_write_u32(&faults->armed, n);
+	pfree(copy);
+}
+
 static void
 init_faults(void *memory)
 {
@@ -66,6 +103,7 @@ init_faults(void *memory)
 	SpinLockInit(&faults->lock);
 	pg_atomic_init_u32(&faults->armed, 0);
 	ConditionVariableInit(&faults->cleared);
+	arm_from_environment(faults);
 }
 
 void
