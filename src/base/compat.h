@@ -7,9 +7,12 @@
 #ifndef SE_COMPAT_H
 #define SE_COMPAT_H
 
+#include "access/genam.h"
 #include "access/xloginsert.h"
 #include "access/xlogreader.h"
+#include "executor/executor.h"
 #include "miscadmin.h"
+#include "parser/parse_relation.h"
 #include "replication/slot.h"
 #include "storage/latch.h"
 #include "storage/proc.h"
@@ -196,6 +199,69 @@ se_compat_my_proc_number(void)
 #else
 #define SE_COMPAT_EXPLAIN_HEADER "commands/explain.h"
 #endif
+
+/* Index entries of a row that was just inserted. Deferrable indexes are the caller's care. */
+static inline void
+se_compat_insert_index_tuples(ResultRelInfo *target, TupleTableSlot *slot, EState *estate)
+{
+#if PG_VERSION_NUM >= 160000
+	(void) ExecInsertIndexTuples(target, slot, estate, false, false, NULL, NIL, false);
+#else
+	(void) ExecInsertIndexTuples(target, slot, estate, false, false, NULL, NIL);
+#endif
+}
+
+/* An index scan of rows of a table. */
+static inline IndexScanDesc
+se_compat_index_beginscan(Relation table, Relation index, Snapshot snapshot, int nkeys)
+{
+#if PG_VERSION_NUM >= 180000
+	return index_beginscan(table, index, snapshot, NULL, nkeys, 0);
+#else
+	return index_beginscan(table, index, snapshot, nkeys, 0);
+#endif
+}
+
+/* The state that BEFORE triggers ask for; no plan stands behind it. */
+static inline void
+se_compat_epq_init(EPQState *epqstate, EState *estate)
+{
+#if PG_VERSION_NUM >= 160000
+	EvalPlanQualInit(epqstate, estate, NULL, NIL, -1, NIL);
+#else
+	EvalPlanQualInit(epqstate, estate, NULL, NIL, -1);
+#endif
+}
+
+/* Make a table, whose columns in `updated` may be set, range table entry 1 of a state. */
+static inline void
+se_compat_init_range_table(EState *estate, Relation table, Bitmapset *updated)
+{
+	RangeTblEntry *rte = makeNode(RangeTblEntry);
+
+	rte->rtekind = RTE_RELATION;
+	rte->relid = RelationGetRelid(table);
+	rte->relkind = table->rd_rel->relkind;
+	rte->rellockmode = RowExclusiveLock;
+#if PG_VERSION_NUM >= 160000
+	{
+		List	   *perminfos = NIL;
+		RTEPermissionInfo *perminfo = addRTEPermissionInfo(&perminfos, rte);
+
+		perminfo->insertedCols = updated;
+		perminfo->updatedCols = updated;
+#if PG_VERSION_NUM >= 180000
+		ExecInitRangeTable(estate, list_make1(rte), perminfos, bms_make_singleton(1));
+#else
+		ExecInitRangeTable(estate, list_make1(rte), perminfos);
+#endif
+	}
+#else
+	rte->insertedCols = updated;
+	rte->updatedCols = updated;
+	ExecInitRangeTable(estate, list_make1(rte));
+#endif
+}
 
 /* Column i of a descriptor, and where a value of it must begin. */
 #define se_compat_attr(desc, i) TupleDescAttr(desc, i)

@@ -1,0 +1,369 @@
+/*
+ * sink/table_sink.c
+ *		The sink of a continuous view: results wait here and go into its table at the commit.
+ *
+ * Runs in: task worker; push in a round, snapshot in the writing transaction (I5).
+ *
+ * Pending rows live in a tuplestore that outlasts transactions: memory first, then a
+ * temporary file. When they are many the sink asks for a commit through
+ * env->output_full. They are forgotten only in checkpoint_done. Of an updating result
+ * each row is stored with its kind as one more column.
+ *
+ * A tuplestore remembers the resource owner it was made under and makes it current
+ * while it opens files, so it gets one of its own that outlives every transaction.
+ * Files kept over transactions are never registered with it.
+ */
+#include "postgres.h"
+
+#include "sink/table_sink.h"
+
+#include "access/detoast.h"
+#include "base/fault.h"
+#include "base/job_slot.h"
+#include "catalog/pg_type.h"
+#include "executor/executor.h"
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "sink/table_writer.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/resowner.h"
+#include "utils/tuplestore.h"
+
+/* Memory for pending rows before they go to a file, kB. */
+#define PENDING_MEMORY	(16 * 1024)
+
+/* Pending rows and bytes at which the sink asks for a commit. */
+#define FULL_ROWS		200000
+#define FULL_BYTES		(64 * 1024 * 1024)
+
+/* What a row takes beside its values by reference. */
+#define ROW_OVERHEAD	24
+
+/* A value in an error's context is cut here. */
+#define CONTEXT_VALUE_BYTES 64
+
+typedef struct TableSink
+{
+	SeOperator	op;
+
+	/* settings: never change */
+	Oid			table;
+	bool		upsert;
+	List	   *key_columns;
+	TupleDesc	input;
+	int			nvarlena;
+	int		   *varlena;		/* columns of variable length */
+
+	/* pending rows */
+	TupleDesc	stored_desc;	/* input, then the kind if upsert */
+	ResourceOwner owner;
+	MemoryContext store_context;
+	Tuplestorestate *store;
+	TupleTableSlot *stored;		/* one of them */
+	int64		nrows;
+	uint64		nbytes;
+	Datum	   *values;			/* a row on its way into the store */
+	bool	   *nulls;
+
+	/* the commit in the making, for counters */
+	int64		written;
+	int64		not_taken;
+} TableSink;
+
+static void sink_push(SeOperator *op, int input, SeBatch *batch);
+static void sink_watermark(SeOperator *op, int input, SeTime h);
+static void sink_idle(SeOperator *op, int input, bool idle);
+static void sink_timer(SeOperator *op, SeTime now);
+static void sink_snapshot(SeOperator *op, SeSnapshotWriter *writer);
+static void sink_checkpoint_done(SeOperator *op);
+static void sink_end(SeOperator *op, int input);
+static void sink_close(SeOperator *op);
+static TupleDesc make_stored_desc(TupleDesc input, bool upsert);
+static void put_row(TableSink *sink, const SeBatch *batch, int row);
+static void write_pending(TableSink *sink, SeTableWriter *writer);
+static void publish_pending(TableSink *sink);
+static void row_context(void *arg);
+
+static const SeOperatorOps table_sink_ops = {
+	.name = "table sink",
+	.push = sink_push,
+	.watermark = sink_watermark,
+	.idle = sink_idle,
+	.timer = sink_timer,
+	.resume = se_op_nothing_to_resume,
+	.prepare = se_op_no_prepare,
+	.snapshot = sink_snapshot,
+	.rewrite = se_op_no_rewrite,
+	.restore = se_op_no_restore,
+	.restored = se_op_no_restored,
+	.checkpoint_done = sink_checkpoint_done,
+	.end = sink_end,
+	.close = sink_close
+};
+
+/* Make the sink; the table is looked at only when rows are written. */
+SeOperator *
+se_table_sink_new(const SeTableSinkNode *node, TupleDesc input, SeOperatorEnv *env)
+{
+	MemoryContext old = MemoryContextSwitchTo(env->memory);
+	TableSink  *sink = palloc0(sizeof(TableSink));
+	ResourceOwner old_owner = CurrentResourceOwner;
+
+	se_op_init(&sink->op, &table_sink_ops, node->node.id, 1, env, NULL);
+	sink->table = node->table;
+	sink->input = input;
+	sink->key_columns = node->key_columns;
+	sink->upsert = ((SeNode *) linitial(node->node.inputs))->mode == SE_MODE_UPSERT;
+	Assert(sink->upsert || node->key_columns == NIL);
+
+	sink->varlena = palloc(sizeof(int) * Max(input->natts, 1));
+	for (int i = 0; i < input->natts; i++)
+		if (TupleDescAttr(input, i)->attlen == -1)
+			sink->varlena[sink->nvarlena++] = i;
+	sink->values = palloc(sizeof(Datum) * (input->natts + 1));
+	sink->nulls = palloc0(sizeof(bool) * (input->natts + 1));
+
+	sink->stored_desc = make_stored_desc(input, sink->upsert);
+	sink->owner = ResourceOwnerCreate(NULL, "stream_engine pending results");
+	sink->store_context = AllocSetContextCreate(env->memory, "stream_engine pending results",
+												ALLOCSET_DEFAULT_SIZES);
+	CurrentResourceOwner = sink->owner;
+	MemoryContextSwitchTo(sink->store_context);
+	sink->store = tuplestore_begin_heap(false, true, PENDING_MEMORY);
+	CurrentResourceOwner = old_owner;
+
+	MemoryContextSwitchTo(old);
+	return &sink->op;
+}
+
+/* Keep the rows until the commit. */
+static void
+sink_push(SeOperator *op, int input, SeBatch *batch)
+{
+	TableSink  *sink = (TableSink *) op;
+	ResourceOwner old_owner = CurrentResourceOwner;
+
+	if (!sink->upsert && !batch->append_only)
+		elog(ERROR, "the table sink of an append-only result got changes");
+
+	CurrentResourceOwner = sink->owner;
+	PG_TRY();
+	{
+		for (int row = 0; row < batch->nrows; row++)
+			put_row(sink, batch, row);
+	}
+	PG_FINALLY();
+	{
+		CurrentResourceOwner = old_owner;
+	}
+	PG_END_TRY();
+
+	op->watermark_in = Max(op->watermark_in, batch->wm_end);
+	if (sink->nrows >= FULL_ROWS || sink->nbytes >= FULL_BYTES || SE_FAULT_WRONG("sink-always-full"))
+		op->env->output_full = true;
+	publish_pending(sink);
+}
+
+static void
+sink_watermark(SeOperator *op, int input, SeTime h)
+{
+	op->watermark_in = Max(op->watermark_in, h);
+}
+
+static void
+sink_idle(SeOperator *op, int input, bool idle)
+{
+}
+
+static void
+sink_timer(SeOperator *op, SeTime now)
+{
+}
+
+/* Write all pending rows; they stay here until the commit is known to have happened. */
+static void
+sink_snapshot(SeOperator *op, SeSnapshotWriter *state_writer)
+{
+	TableSink  *sink = (TableSink *) op;
+	SeTableWriter *writer;
+	MemoryContext old;
+
+	sink->written = sink->not_taken = 0;
+	if (sink->nrows == 0)
+		return;
+	SE_FAULT_POINT("sink-before-insert");
+
+	writer = se_table_writer_open(sink->table, sink->input, sink->upsert, sink->key_columns);
+	sink->stored = MakeSingleTupleTableSlot(sink->stored_desc, &TTSOpsMinimalTuple);
+	/* Triggers keep what they cache in the current context. */
+	old = MemoryContextSwitchTo(writer->estate->es_query_cxt);
+	write_pending(sink, writer);
+	MemoryContextSwitchTo(old);
+	ExecDropSingleTupleTableSlot(sink->stored);
+	sink->stored = NULL;
+	se_table_writer_close(writer, &sink->written, &sink->not_taken);
+}
+
+/* The rows are in the table and visible: forget them. */
+static void
+sink_checkpoint_done(SeOperator *op)
+{
+	TableSink  *sink = (TableSink *) op;
+
+	tuplestore_clear(sink->store);
+	sink->nrows = 0;
+	sink->nbytes = 0;
+	op->env->output_full = false;
+	op->rows_out += sink->written;
+	if (op->env->slot)
+		pg_atomic_fetch_add_u64(&op->env->slot->counters[SE_COUNT_ROWS_NOT_TAKEN], sink->not_taken);
+	sink->written = sink->not_taken = 0;
+	publish_pending(sink);
+}
+
+static void
+sink_end(SeOperator *op, int input)
+{
+	op->ended = true;
+}
+
+static void
+sink_close(SeOperator *op)
+{
+	TableSink  *sink = (TableSink *) op;
+
+	if (sink->store)
+		tuplestore_end(sink->store);
+	sink->store = NULL;
+	if (sink->owner)
+		ResourceOwnerDelete(sink->owner);
+	sink->owner = NULL;
+}
+
+static TupleDesc
+make_stored_desc(TupleDesc input, bool upsert)
+{
+	TupleDesc	desc = CreateTemplateTupleDesc(input->natts + upsert);
+
+	for (int i = 1; i <= input->natts; i++)
+		TupleDescCopyEntry(desc, i, input, i);
+	if (upsert)
+		TupleDescInitEntry(desc, input->natts + 1, "kind", CHAROID, -1, 0);
+	return desc;
+}
+
+/* Copy a row of a batch into the store. */
+static void
+put_row(TableSink *sink, const SeBatch *batch, int row)
+{
+	int			ncolumns = sink->input->natts;
+	Datum	   *values = se_batch_values(batch, row);
+	bool	   *nulls = se_batch_nulls(batch, row);
+
+	if (sink->upsert || sink->nvarlena > 0)
+	{
+		memcpy(sink->values, values, sizeof(Datum) * ncolumns);
+		memcpy(sink->nulls, nulls, sizeof(bool) * ncolumns);
+		sink->values[ncolumns] = CharGetDatum(batch->append_only ? SE_ROW_INSERT : batch->kinds[row]);
+		values = sink->values;
+		nulls = sink->nulls;
+	}
+	for (int i = 0; i < sink->nvarlena; i++)
+	{
+		int			column = sink->varlena[i];
+		struct varlena *value = (struct varlena *) DatumGetPointer(values[column]);
+
+		if (nulls[column])
+			continue;
+		/* What a value points to may be gone when this round's snapshot is. */
+		if (VARATT_IS_EXTERNAL(value))
+		{
+			value = detoast_external_attr(value);
+			values[column] = PointerGetDatum(value);
+		}
+		sink->nbytes += VARSIZE_ANY(value);
+	}
+	sink->nbytes += ROW_OVERHEAD + sizeof(Datum) * ncolumns;
+	sink->nrows++;
+	tuplestore_putvalues(sink->store, sink->stored_desc, values, nulls);
+}
+
+/* Give every pending row to the writer. */
+static void
+write_pending(TableSink *sink, SeTableWriter *writer)
+{
+	ErrorContextCallback context = {.callback = row_context, .arg = sink, .previous = error_context_stack};
+	int			ncolumns = sink->input->natts;
+	int64		nread = 0;
+
+	error_context_stack = &context;
+	tuplestore_rescan(sink->store);
+	while (tuplestore_gettupleslot(sink->store, true, false, sink->stored))
+	{
+		Datum	   *values;
+		bool	   *nulls;
+
+		slot_getallattrs(sink->stored);
+		values = sink->stored->tts_values;
+		nulls = sink->stored->tts_isnull;
+		if (sink->upsert)
+			se_table_upsert_apply(writer, DatumGetChar(values[ncolumns]), values, nulls);
+		else
+		{
+			se_table_writer_insert(writer, values, nulls);
+			if (nread == 0 && SE_FAULT_WRONG("wrong-result-row-twice"))
+				se_table_writer_insert(writer, values, nulls);
+		}
+		nread++;
+		CHECK_FOR_INTERRUPTS();
+	}
+	error_context_stack = context.previous;
+	if (nread != sink->nrows)
+		elog(ERROR, "%lld of %lld pending result rows were found",
+			 (long long) nread, (long long) sink->nrows);
+}
+
+static void
+publish_pending(TableSink *sink)
+{
+	if (sink->op.env->slot)
+		pg_atomic_write_u64(&sink->op.env->slot->counters[SE_COUNT_PENDING_ROWS], sink->nrows);
+}
+
+/*
+ * Which row could not be written. Only for errors that rows cause: after others, such
+ * as running out of memory, calling output functions is not wise.
+ */
+static void
+row_context(void *arg)
+{
+	TableSink  *sink = arg;
+	int			category = ERRCODE_TO_CATEGORY(geterrcode());
+	StringInfoData text;
+
+	if (sink->stored == NULL || TTS_EMPTY(sink->stored) ||
+		(category != ERRCODE_DATA_EXCEPTION &&
+		 category != ERRCODE_INTEGRITY_CONSTRAINT_VIOLATION &&
+		 category != ERRCODE_TO_CATEGORY(ERRCODE_RAISE_EXCEPTION) &&
+		 category != ERRCODE_TRIGGERED_DATA_CHANGE_VIOLATION))
+		return;
+	initStringInfo(&text);
+	for (int i = 0; i < sink->input->natts; i++)
+	{
+		bool		isnull;
+		Datum		value = slot_getattr(sink->stored, i + 1, &isnull);
+		const char *string = "null";
+		Oid			output;
+		bool		is_varlena;
+
+		if (!isnull)
+		{
+			getTypeOutputInfo(TupleDescAttr(sink->input, i)->atttypid, &output, &is_varlena);
+			string = OidOutputFunctionCall(output, value);
+		}
+		appendStringInfo(&text, "%s%.*s", i > 0 ? ", " : "",
+						 pg_mbcliplen(string, strlen(string), CONTEXT_VALUE_BYTES), string);
+	}
+	errcontext("writing result row (%s)", text.data);
+}
