@@ -51,6 +51,8 @@ extern bool se_refresh(SeUtility *utility);
 extern bool se_matview_forms(SeUtility *utility);
 extern bool se_write_guard_copy(SeUtility *utility);
 extern bool se_alter_guard(SeUtility *utility);
+extern bool se_database_door(SeUtility *utility);
+extern bool se_extension_door(SeUtility *utility);
 
 /* ddl/view_lookup.c: the job behind a name; InvalidOid if it is none. */
 extern Oid	se_view_lookup(const RangeVar *name);

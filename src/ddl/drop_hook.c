@@ -9,6 +9,7 @@
 #include "postgres.h"
 
 #include "catalog/pg_class.h"
+#include "checkpoint/checkpoint.h"
 #include "ddl/ddl_internal.h"
 #include "ddl/stream_ddl.h"
 #include "meta/jobs.h"
@@ -44,6 +45,7 @@ se_drop_relation(Oid relation)
 		se_stream_ddl_dropped(relation);
 	if (relkind == RELKIND_RELATION && se_jobs_exists(relation))
 	{
+		se_store_delete_job(relation);
 		se_positions_delete(relation);
 		se_errors_delete(relation);
 		se_jobs_delete(relation);

@@ -36,6 +36,8 @@ static bool end_prepared(SeUtility *utility);
 /* Several handlers of one tag are asked in turn. */
 static const Door doors[] = {
 	{T_TransactionStmt, end_prepared},
+	{T_CreateTableAsStmt, se_create_view},
+	{T_ExplainStmt, se_create_view_explain},
 	{T_CopyStmt, se_write_guard_copy},
 	{T_DropStmt, se_matview_forms},
 	{T_RenameStmt, se_matview_forms},
@@ -46,6 +48,11 @@ static const Door doors[] = {
 	{T_AlterTableStmt, se_matview_forms},
 	{T_AlterTableStmt, se_alter_guard},
 	{T_CreateTrigStmt, se_alter_guard},
+	{T_DropStmt, se_extension_door},
+	{T_DropdbStmt, se_database_door},
+	{T_CreatedbStmt, se_database_door},
+	{T_AlterDatabaseStmt, se_database_door},
+	{T_RenameStmt, se_database_door},
 };
 
 void

@@ -1,0 +1,154 @@
+/*
+ * ddl/database_door.c
+ *		Commands that need a database without connections: our workers leave it first.
+ *
+ * DROP DATABASE, ALTER DATABASE … RENAME or SET TABLESPACE, and CREATE DATABASE with it
+ * as template fail while anybody else is connected, and nobody can ask a background
+ * worker to go. So the database is locked as the command itself will lock it, which
+ * keeps new workers out (they wait for the lock while they connect); then those in it
+ * are ended, and the command takes its usual way. The launcher starts them again.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "base/compat.h"
+#include "catalog/pg_database.h"
+#include "commands/dbcommands.h"
+#include "commands/defrem.h"
+#include "commands/extension.h"
+#include "ddl/ddl_internal.h"
+#include "log/retention.h"
+#include "meta/jobs.h"
+#include "miscadmin.h"
+#include "postmaster/bgworker.h"
+#include "storage/ipc.h"
+#include "storage/lmgr.h"
+#include "storage/lwlock.h"
+#include "storage/proc.h"
+#include "utils/acl.h"
+
+/* How often it is looked whether the workers have gone, ms. */
+#define LOOK_AGAIN_MS 10
+
+static void empty_database(const char *name, LOCKMODE lock);
+static bool end_workers(Oid database);
+static const char *template_of(const CreatedbStmt *stmt);
+
+bool
+se_database_door(SeUtility *utility)
+{
+	Node	   *statement = utility->pstmt->utilityStmt;
+
+	/* In a transaction block the command itself says that it cannot run there. */
+	if (IsTransactionBlock())
+		return false;
+	if (IsA(statement, DropdbStmt))
+	{
+		const char *name = ((DropdbStmt *) statement)->dbname;
+		Oid			database = get_database_oid(name, true);
+
+		empty_database(name, AccessExclusiveLock);
+		se_utility_pass_on(utility);
+		/* Slots of this kind belong to no database, and would keep WAL for ever (N12). */
+		if (OidIsValid(database) && !OidIsValid(get_database_oid(name, true)))
+			se_retention_drop(database);
+		return true;
+	}
+	if (IsA(statement, RenameStmt) && ((RenameStmt *) statement)->renameType == OBJECT_DATABASE)
+		empty_database(((RenameStmt *) statement)->subname, AccessExclusiveLock);
+	else if (IsA(statement, AlterDatabaseStmt))
+	{
+		ListCell   *cell;
+
+		foreach(cell, ((AlterDatabaseStmt *) statement)->options)
+			if (strcmp(lfirst_node(DefElem, cell)->defname, "tablespace") == 0)
+				empty_database(((AlterDatabaseStmt *) statement)->dbname, AccessExclusiveLock);
+	}
+	else if (IsA(statement, CreatedbStmt))
+		empty_database(template_of((CreatedbStmt *) statement), ShareLock);
+	return false;
+}
+
+/* DROP EXTENSION: tell the coordinator, which leaves and drops the slot. */
+bool
+se_extension_door(SeUtility *utility)
+{
+	DropStmt   *stmt = castNode(DropStmt, utility->pstmt->utilityStmt);
+	ListCell   *cell;
+
+	if (stmt->removeType == OBJECT_EXTENSION)
+		foreach(cell, stmt->objects)
+			if (strcmp(strVal(lfirst(cell)), "stream_engine") == 0 &&
+				OidIsValid(get_extension_oid("stream_engine", true)))
+				se_meta_notify_at_commit();
+	return false;
+}
+
+/*
+ * Lock the database and end our workers in it. Whoever may not do the command learns
+ * it from the command.
+ */
+static void
+empty_database(const char *name, LOCKMODE lock)
+{
+	static uint32 wait_event = 0;
+	Oid			database = name ? get_database_oid(name, true) : InvalidOid;
+
+	if (!OidIsValid(database) || database == MyDatabaseId ||
+		!se_compat_owns_database(database, GetUserId()) || !end_workers(database))
+		return;
+	if (wait_event == 0)
+		wait_event = se_compat_wait_event("StreamEngineDatabaseEmpty");
+	LockSharedObject(DatabaseRelationId, database, 0, lock);
+	while (end_workers(database))
+	{
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, LOOK_AGAIN_MS,
+						 wait_event);
+		ResetLatch(MyLatch);
+		CHECK_FOR_INTERRUPTS();
+	}
+}
+
+/* Ask all of our workers in a database to end; false if there is none. */
+static bool
+end_workers(Oid database)
+{
+	bool		any = false;
+
+	for (int i = 0; i < ProcGlobal->allProcCount; i++)
+	{
+		PGPROC	   *proc = &ProcGlobal->allProcs[i];
+		const char *type;
+		int			pid = 0;
+
+		LWLockAcquire(ProcArrayLock, LW_SHARED);
+		if (proc->databaseId == database)
+			pid = proc->pid;
+		LWLockRelease(ProcArrayLock);
+		if (pid == 0)
+			continue;
+		type = GetBackgroundWorkerTypeByPid(pid);
+		if (type == NULL || strncmp(type, "stream_engine", strlen("stream_engine")) != 0)
+			continue;
+		any = true;
+		if (kill(pid, SIGTERM) < 0 && errno != ESRCH)
+			elog(WARNING, "could not end worker %d: %m", pid);
+	}
+	return any;
+}
+
+/* Name of the template of a CREATE DATABASE. */
+static const char *
+template_of(const CreatedbStmt *stmt)
+{
+	ListCell   *cell;
+
+	foreach(cell, stmt->options)
+	{
+		DefElem    *option = lfirst_node(DefElem, cell);
+
+		if (strcmp(option->defname, "template") == 0 && option->arg != NULL)
+			return defGetString(option);
+	}
+	return "template1";
+}

@@ -1,0 +1,235 @@
+/*
+ * ddl/result_table.c
+ *		What a continuous view consists of: result table, key index, definition view.
+ *
+ *		   v (table)  <--internal--  stream_engine_definitions."schema.v" (view)
+ *		   v_key (index, updating results only)  --internal-->  v
+ *
+ * The result is an ordinary table of the user's, made by nested commands, so that
+ * event triggers, default privileges and tablespaces do what they do for any table.
+ * The definition view holds the query: PostgreSQL tracks what it depends on, follows
+ * renames, and refuses to drop a column it uses. It is internal to the table, so that
+ * DROP of v takes it along and DROP … CASCADE of a stream takes v along.
+ *
+ * Keys of GROUP BY can be NULL, so an updating result has a UNIQUE NULLS NOT DISTINCT
+ * index, which PostgreSQL does not accept as replica identity: that is FULL (N13).
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "catalog/dependency.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_am.h"
+#include "catalog/pg_authid.h"
+#include "catalog/pg_class.h"
+#include "commands/defrem.h"
+#include "commands/tablecmds.h"
+#include "commands/view.h"
+#include "ddl/ddl_internal.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "plan/plan.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+
+#define DEFINITIONS_SCHEMA "stream_engine_definitions"
+
+/* Updated rows find room on their page: updates of an unindexed column stay HOT. */
+#define UPDATING_FILLFACTOR 70
+
+static bool is_updating(const SeGraph *graph);
+static List *columns_of(Query *query);
+static Oid create_table(SeUtility *utility, IntoClause *into, List *columns, List *options);
+static void create_key(SeUtility *utility, RangeVar *table, Oid table_oid, List *names);
+static void set_replica_identity(SeUtility *utility, RangeVar *table);
+static Oid create_definition(const RangeVar *table, List *columns, Query *query);
+static char *definition_name(const RangeVar *table, Oid schema);
+static void depend_internally(Oid relation, Oid on);
+
+SeViewParts
+se_result_table_create(SeUtility *utility, IntoClause *into, Query *query,
+					   const SeGraph *graph, List *storage_options)
+{
+	SeViewParts parts;
+	List	   *columns = columns_of(query);
+	List	   *options = storage_options;
+
+	if (is_updating(graph))
+	{
+		ListCell   *cell;
+		bool		given = false;
+
+		foreach(cell, options)
+		{
+			DefElem    *option = lfirst_node(DefElem, cell);
+
+			given |= option->defnamespace == NULL && strcmp(option->defname, "fillfactor") == 0;
+		}
+		if (!given)
+			options = lappend(list_copy(options),
+							  makeDefElem("fillfactor", (Node *) makeInteger(UPDATING_FILLFACTOR), -1));
+	}
+
+	parts.table = create_table(utility, into, columns, options);
+	if (is_updating(graph))
+	{
+		List	   *keys = se_plan_key_names(graph, query);
+
+		if (keys != NIL)
+			create_key(utility, into->rel, parts.table, keys);
+		set_replica_identity(utility, into->rel);
+	}
+	parts.definition = create_definition(into->rel, columns, query);
+	depend_internally(parts.definition, parts.table);
+	CommandCounterIncrement();
+	return parts;
+}
+
+/* Does the dataflow change rows it has written? */
+static bool
+is_updating(const SeGraph *graph)
+{
+	return graph->sink->mode == SE_MODE_UPSERT;
+}
+
+/* The result's columns: names, types and collations of the query's. */
+static List *
+columns_of(Query *query)
+{
+	List	   *columns = NIL;
+	ListCell   *cell;
+
+	foreach(cell, query->targetList)
+	{
+		TargetEntry *target = lfirst_node(TargetEntry, cell);
+		Node	   *expr = (Node *) target->expr;
+		ColumnDef  *column;
+
+		if (target->resjunk)
+			continue;
+		column = makeColumnDef(target->resname, exprType(expr), exprTypmod(expr), exprCollation(expr));
+		if (!OidIsValid(column->collOid) && type_is_collatable(column->typeName->typeOid))
+			ereport(ERROR,
+					(errcode(ERRCODE_INDETERMINATE_COLLATION),
+					 errmsg("no collation was derived for column \"%s\" with collatable type %s",
+							column->colname, format_type_be(column->typeName->typeOid)),
+					 errhint("Use the COLLATE clause to set the collation explicitly.")));
+		columns = lappend(columns, column);
+	}
+	return columns;
+}
+
+static Oid
+create_table(SeUtility *utility, IntoClause *into, List *columns, List *options)
+{
+	CreateStmt *create = makeNode(CreateStmt);
+
+	create->relation = copyObject(into->rel);
+	create->tableElts = copyObject(columns);
+	create->options = options;
+	create->oncommit = ONCOMMIT_NOOP;
+	create->tablespacename = into->tableSpaceName;
+	create->accessMethod = into->accessMethod;
+	se_utility_nested(utility, (Node *) create);
+	return RangeVarGetRelid(into->rel, NoLock, false);
+}
+
+/* The unique index over the group's key; only with the table it can be dropped. */
+static void
+create_key(SeUtility *utility, RangeVar *table, Oid table_oid, List *names)
+{
+	IndexStmt  *index = makeNode(IndexStmt);
+	Oid			schema = get_rel_namespace(table_oid);
+	ListCell   *cell;
+
+	index->idxname = ChooseRelationName(table->relname, NULL, "key", schema, true);
+	index->relation = copyObject(table);
+	index->accessMethod = "btree";
+	index->unique = true;
+	index->nulls_not_distinct = true;
+	foreach(cell, names)
+	{
+		IndexElem  *element = makeNode(IndexElem);
+
+		element->name = pstrdup(strVal(lfirst(cell)));
+		element->ordering = SORTBY_DEFAULT;
+		element->nulls_ordering = SORTBY_NULLS_DEFAULT;
+		index->indexParams = lappend(index->indexParams, element);
+	}
+	se_utility_nested(utility, (Node *) index);
+	depend_internally(get_relname_relid(index->idxname, schema), table_oid);
+}
+
+static void
+set_replica_identity(SeUtility *utility, RangeVar *table)
+{
+	AlterTableStmt *alter = makeNode(AlterTableStmt);
+	AlterTableCmd *command = makeNode(AlterTableCmd);
+	ReplicaIdentityStmt *identity = makeNode(ReplicaIdentityStmt);
+
+	identity->identity_type = REPLICA_IDENTITY_FULL;
+	command->subtype = AT_ReplicaIdentity;
+	command->def = (Node *) identity;
+	alter->relation = copyObject(table);
+	alter->cmds = list_make1(command);
+	alter->objtype = OBJECT_TABLE;
+	se_utility_nested(utility, (Node *) alter);
+}
+
+/*
+ * The view that holds the query, owned by the user. Nobody but us may create in its
+ * schema, so the relation is made under the bootstrap superuser's id.
+ */
+static Oid
+create_definition(const RangeVar *table, List *columns, Query *query)
+{
+	CreateStmt *create = makeNode(CreateStmt);
+	Oid			schema = get_namespace_oid(DEFINITIONS_SCHEMA, false);
+	ObjectAddress view;
+	Oid			user;
+	int			security;
+
+	create->relation = makeRangeVar(DEFINITIONS_SCHEMA, definition_name(table, schema), -1);
+	create->tableElts = copyObject(columns);
+	create->oncommit = ONCOMMIT_NOOP;
+
+	GetUserIdAndSecContext(&user, &security);
+	SetUserIdAndSecContext(BOOTSTRAP_SUPERUSERID, security | SECURITY_LOCAL_USERID_CHANGE);
+	view = DefineRelation(create, RELKIND_VIEW, user, NULL, NULL);
+	SetUserIdAndSecContext(user, security);
+
+	CommandCounterIncrement();
+	StoreViewQuery(view.objectId, copyObject(query), false);
+	CommandCounterIncrement();
+	return view.objectId;
+}
+
+/* "schema.name" of the result; a number is added if an older view, since renamed, has it. */
+static char *
+definition_name(const RangeVar *table, Oid schema)
+{
+	char	   *wanted = psprintf("%s.%s", table->schemaname, table->relname);
+
+	for (int i = 0;; i++)
+	{
+		char	   *label = i == 0 ? NULL : psprintf("%d", i);
+		char	   *name = makeObjectName(wanted, NULL, label);
+
+		if (!OidIsValid(get_relname_relid(name, schema)))
+			return name;
+	}
+}
+
+/* `relation` is part of `on`: dropped with it, and never alone. */
+static void
+depend_internally(Oid relation, Oid on)
+{
+	ObjectAddress part;
+	ObjectAddress whole;
+
+	ObjectAddressSet(part, RelationRelationId, relation);
+	ObjectAddressSet(whole, RelationRelationId, on);
+	recordDependencyOn(&part, &whole, DEPENDENCY_INTERNAL);
+}
