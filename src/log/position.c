@@ -24,7 +24,7 @@ se_position_decode(const void *bytes, Size len, SeLogPosition *position)
 	memcpy(position, bytes, sizeof(SeLogPosition));
 	if (position->tag != SE_POSITION_TAG_LOG ||
 		position->version != POSITION_VERSION ||
-		position->flags != 0)
+		(position->flags & ~SE_POSITION_EARLIEST) != 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 errmsg("stored stream position is of an unknown kind"),
@@ -47,6 +47,7 @@ se_position_at_mark(SeLogPosition *position, XLogRecPtr mark_start,
 	memset(position, 0, sizeof(SeLogPosition));
 	position->tag = SE_POSITION_TAG_LOG;
 	position->version = POSITION_VERSION;
+	position->flags = creator_xid == 0 ? SE_POSITION_EARLIEST : 0;
 	position->timeline = GetWALInsertionTimeLine();
 	position->restart_lsn = mark_start;
 	position->commit_lsn = mark_start;

@@ -5,7 +5,8 @@
  *	offset size
  *	0	1	tag: 1 = native log
  *	1	1	version (1)
- *	2	2	flags, spare (0)
+ *	2	2	flags: bit 0 = reading began at the oldest place (start = earliest), where
+ *			transactions were open: these are left out whole; the rest is spare (0)
  *	4	4	timeline of the restart LSN
  *	8	8	restart LSN: reading begins here
  *	16	8	commit LSN: transactions that committed before it are done
@@ -43,11 +44,15 @@ typedef struct SeLogPosition
 StaticAssertDecl(sizeof(SeLogPosition) == 64, "the position's bytes are stored");
 
 #define SE_POSITION_TAG_LOG 1
+#define SE_POSITION_EARLIEST 0x0001
 
 /* Check and copy out; ERROR (data_corrupted) on unknown tag, version or length. */
 extern void se_position_decode(const void *bytes, Size len, SeLogPosition *position);
 
-/* The first position of a view that begins at a start mark. */
+/*
+ * The first position of a view that begins at a start mark. creator_xid 0: there is no
+ * mark; it begins at the oldest place there is, which need not be a record's.
+ */
 extern void se_position_at_mark(SeLogPosition *position, XLogRecPtr mark_start,
 								uint64 creator_xid, uint64 creator_ordinal);
 

@@ -160,7 +160,7 @@ se_reader_open(MemoryContext memory, const SeLogPosition *position, List *relati
 	reader->open = se_transactions_new(own, DEFAULT_MEMORY_LIMIT);
 	if (!RecoveryInProgress())
 		reader->history = readTimeLineHistory(GetWALInsertionTimeLine());
-	if (strict)
+	if (position->timeline != 0)
 		check_position(reader);
 
 	/* From here on there may be files to close. */

@@ -1,0 +1,744 @@
+/*
+ * source/log_source.c
+ *		The native stream as a job's source: batches of rows with their watermark stamps.
+ *
+ * Stamps are a function of the log alone (I4): H is the running maximum of the stream's
+ * watermark expression over the rows in delivery order, and of watermark marks at their
+ * ordinal. Each row carries H as it was before it. proctime is the running maximum of
+ * commit times.
+ *
+ * Rows are not copied: by-reference values point into the message, which the reader
+ * keeps until it is asked for the next one. So a batch ends with a large message. Small
+ * ones (many transactions of one row) are copied into the batch's arena, so that a batch
+ * spans many of them; if no wanted column is by reference, nothing needs to be kept.
+ *
+ * The common watermark, a column minus a constant interval of fixed length, is a
+ * subtraction here. Any other runs in the executor as the stream's owner, under the
+ * stream's time zone.
+ *
+ * Runs in: task worker, in a round. Memory: the source's; one context per transaction
+ * for layouts it brought along.
+ */
+#include "postgres.h"
+
+#include "access/sysattr.h"
+#include "access/table.h"
+#include "access/xlog.h"
+#include "base/compat.h"
+#include "base/fault.h"
+#include "base/job_slot.h"
+#include "common/int.h"
+#include "executor/executor.h"
+#include "log/layout.h"
+#include "log/reader.h"
+#include "log/row_pack.h"
+#include "log/stream.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "source/source.h"
+#include "utils/fmgroids.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/timestamp.h"
+
+/* WAL one poll scans at most: it must come back to its latch and its commits. */
+#define POLL_BUDGET (4 * 1024 * 1024)
+
+/* A message up to this size is copied rather than ending the batch. */
+#define COPY_BELOW (8 * 1024)
+
+/* Rows of one layout, taken apart. */
+typedef struct Unpack
+{
+	uint32		layout;
+	SeUnpacker *unpacker;
+} Unpack;
+
+/* How a row's watermark is computed. */
+typedef struct Watermark
+{
+	bool		present;
+	bool		native;			/* values[column] + delta */
+	int			column;
+	int64		delta;
+
+	/* otherwise */
+	SeStreamInfo *info;
+	ExprState  *state;
+	ExprContext *econtext;
+	TupleTableSlot *slot;		/* the stream's row */
+	bool		pinned;			/* owner and settings are in force, until the poll ends */
+	int			guc_level;
+	Oid			saved_user;
+	int			saved_context;
+} Watermark;
+
+typedef struct LogSource
+{
+	SeSource	source;			/* base */
+
+	/* settings */
+	const SeLogSourceNode *node;
+	AttrNumber *wanted;			/* the node's columns, then what the stamps need */
+	int			nwanted;
+	int			event_time;		/* index in wanted, -1 = none */
+	bool		by_reference;	/* a column of the node is */
+	List	   *proctime_columns;
+	Watermark	watermark;
+
+	/* reading */
+	SeLogReader *reader;
+	SeLogMessage message;
+	const char *cursor;			/* next row of message, NULL = message is done */
+	const char *end;
+	const Unpack *unpack;
+	bool		borrowed;		/* the batch points into the message */
+	List	   *unpacks;		/* Unpack */
+	List	   *sent_unpacks;	/* Unpack, of this transaction's layout messages */
+	MemoryContext sent_memory;
+	Datum	   *values;			/* a row, if more than the node's columns is wanted */
+	bool	   *nulls;
+
+	/* state: what a position says */
+	SeTime		h;
+	SeTime		proctime;
+	bool		inside;			/* of the transaction that commits at commit_lsn */
+	XLogRecPtr	commit_lsn;
+	uint64		next_ordinal;
+
+	/* counters */
+	TimestampTz commit_time;
+	uint64		rows;			/* mutant wrong-row-skipped */
+} LogSource;
+
+static void log_source_open(SeSource *source, const void *position, Size len);
+static SePollResult log_source_poll(SeSource *source, SeBatch *batch, Snapshot snapshot);
+static void log_source_position(SeSource *source, StringInfo out);
+static void log_source_position_committed(SeSource *source);
+static void log_source_status(SeSource *source, SeSourceStatus *status);
+static char *log_source_describe(const void *position, Size len);
+static void log_source_close(SeSource *source);
+static void find_columns(LogSource *log, Relation stream);
+static int	want(LogSource *log, AttrNumber attno);
+static void prepare_watermark(LogSource *log, Relation stream);
+static bool is_native(LogSource *log, Expr *expr);
+static XLogRecPtr readable_limit(void);
+static SePollResult fill(LogSource *log, SeBatch *batch, Snapshot snapshot);
+static void begin_message(LogSource *log);
+static void end_message(LogSource *log);
+static void begin_transaction(LogSource *log);
+static void take_layout(LogSource *log);
+static void take_mark(LogSource *log);
+static void take_rows(LogSource *log, SeBatch *batch);
+static void stamp(LogSource *log, SeBatch *batch, int row, const Datum *values, const bool *nulls);
+static void raise_watermark(LogSource *log, const Datum *values, const bool *nulls);
+static bool evaluate_watermark(LogSource *log, const Datum *values, const bool *nulls, SeTime *h);
+static void pin(LogSource *log);
+static void unpin(LogSource *log);
+static const Unpack *find_unpack(LogSource *log, uint32 layout);
+static Unpack *make_unpack(LogSource *log, MemoryContext memory, const SeLayout *layout, List *layouts);
+static void name_row(void *arg);
+
+static const SeSourceOps log_source_ops = {
+	.name = "native log",
+	.open = log_source_open,
+	.poll = log_source_poll,
+	.position = log_source_position,
+	.position_committed = log_source_position_committed,
+	.status = log_source_status,
+	.describe = log_source_describe,
+	.close = log_source_close,
+};
+
+SeSource *
+se_log_source_new(const SeLogSourceNode *node, MemoryContext memory)
+{
+	LogSource  *log = MemoryContextAllocZero(memory, sizeof(LogSource));
+
+	log->source.ops = &log_source_ops;
+	log->source.node_id = node->node.id;
+	log->source.desc = node->node.desc;
+	log->source.memory = memory;
+	log->node = node;
+	log->h = SE_TIME_MIN;
+	log->proctime = SE_TIME_MIN;
+	return &log->source;
+}
+
+static void
+log_source_open(SeSource *source, const void *position, Size len)
+{
+	LogSource  *log = (LogSource *) source;
+	MemoryContext old = MemoryContextSwitchTo(source->memory);
+	SeLogPosition from;
+	Relation	stream;
+
+	se_position_decode(position, len, &from);
+	stream = table_open(log->node->stream, AccessShareLock);
+	find_columns(log, stream);
+	table_close(stream, NoLock);
+
+	log->sent_memory = AllocSetContextCreate(source->memory, "stream_engine layouts of a transaction",
+											 ALLOCSET_SMALL_SIZES);
+	log->h = from.watermark;
+	log->proctime = from.proctime;
+	log->commit_time = from.proctime == SE_TIME_MIN ? 0 : from.proctime;
+	log->reader = se_reader_open(source->memory, &from, list_make1_oid(log->node->stream),
+								 (from.flags & SE_POSITION_EARLIEST) == 0);
+	MemoryContextSwitchTo(old);
+}
+
+static SePollResult
+log_source_poll(SeSource *source, SeBatch *batch, Snapshot snapshot)
+{
+	LogSource  *log = (LogSource *) source;
+	ErrorContextCallback context;
+	SeTime		h = log->h;
+	SePollResult result;
+
+	SE_FAULT_POINT("source-poll");
+	Assert(batch->nrows == 0 && batch->ncolumns == source->desc->natts);
+	context.callback = name_row;
+	context.arg = log;
+	context.previous = error_context_stack;
+	error_context_stack = &context;
+
+	log->borrowed = false;
+	result = fill(log, batch, snapshot);
+	unpin(log);
+	batch->wm_end = log->h;
+
+	error_context_stack = context.previous;
+	return batch->nrows > 0 || log->h > h ? SE_POLL_ROWS : result;
+}
+
+static void
+log_source_position(SeSource *source, StringInfo out)
+{
+	LogSource  *log = (LogSource *) source;
+	SeLogReaderStatus status;
+	SeLogPosition position;
+
+	se_reader_status(log->reader, &status);
+	if (log->inside)
+		se_reader_position(log->reader, log->commit_lsn, log->next_ordinal, &position);
+	else
+		se_reader_position(log->reader, status.read_lsn, 0, &position);
+	position.watermark = log->h;
+	position.proctime = log->proctime;
+	appendBinaryStringInfo(out, (const char *) &position, sizeof(position));
+}
+
+/* The slot is the coordinator's to move. */
+static void
+log_source_position_committed(SeSource *source)
+{
+}
+
+static void
+log_source_status(SeSource *source, SeSourceStatus *status)
+{
+	LogSource  *log = (LogSource *) source;
+	SeLogReaderStatus reader;
+	SeLogPosition position;
+
+	memset(status, 0, sizeof(SeSourceStatus));
+	status->watermark = log->h;
+	status->commit_time = log->commit_time;
+	if (log->reader == NULL)
+		return;
+	se_reader_status(log->reader, &reader);
+	status->read_lsn = log->inside ? log->commit_lsn : reader.read_lsn;
+	se_reader_position(log->reader, status->read_lsn, log->inside ? log->next_ordinal : 0, &position);
+	status->restart_lsn = position.restart_lsn;
+	status->skipped = reader.skipped;
+}
+
+static char *
+log_source_describe(const void *position, Size len)
+{
+	SeLogPosition decoded;
+
+	se_position_decode(position, len, &decoded);
+	return se_position_describe(&decoded);
+}
+
+static void
+log_source_close(SeSource *source)
+{
+	LogSource  *log = (LogSource *) source;
+
+	if (log->reader != NULL)
+		se_reader_close(log->reader);
+	log->reader = NULL;
+	log->cursor = NULL;
+}
+
+/* Decide what to unpack: the node's columns in their order, then those of the stamps. */
+static void
+find_columns(LogSource *log, Relation stream)
+{
+	TupleDesc	desc = log->source.desc;
+
+	log->wanted = palloc0(sizeof(AttrNumber) * (desc->natts + RelationGetDescr(stream)->natts + 1));
+	for (int i = 0; i < desc->natts; i++)
+	{
+		AttrNumber	attno = log->node->attnos[i];
+
+		log->wanted[log->nwanted++] = attno > 0 ? attno : 0;
+		log->by_reference |= attno > 0 && !TupleDescAttr(desc, i)->attbyval;
+		if (attno == SE_COLUMN_PROCTIME)
+			log->proctime_columns = lappend_int(log->proctime_columns, i);
+	}
+	log->event_time = log->node->event_time == 0 ? -1 : want(log, log->node->event_time);
+	prepare_watermark(log, stream);
+	log->values = palloc0(sizeof(Datum) * Max(log->nwanted, 1));
+	log->nulls = palloc0(sizeof(bool) * Max(log->nwanted, 1));
+}
+
+/* The index of a column in wanted, added if need be. */
+static int
+want(LogSource *log, AttrNumber attno)
+{
+	for (int i = 0; i < log->nwanted; i++)
+		if (log->wanted[i] == attno)
+			return i;
+	log->wanted[log->nwanted] = attno;
+	return log->nwanted++;
+}
+
+static void
+prepare_watermark(LogSource *log, Relation stream)
+{
+	Watermark  *watermark = &log->watermark;
+	Expr	   *expr;
+	Bitmapset  *used = NULL;
+	TupleDesc	desc;
+	int			member = -1;
+
+	watermark->info = se_stream_info(log->node->stream);
+	expr = se_stream_watermark_expr(stream, watermark->info);
+	watermark->present = expr != NULL;
+	if (expr == NULL || is_native(log, expr))
+		return;
+
+	desc = CreateTupleDescCopy(RelationGetDescr(stream));
+	pull_varattnos((Node *) expr, 1, &used);
+	while ((member = bms_next_member(used, member)) >= 0)
+	{
+		AttrNumber	attno = member + FirstLowInvalidHeapAttributeNumber;
+
+		if (attno > 0)
+			want(log, attno);
+		for (int i = 0; attno == 0 && i < desc->natts; i++)
+			if (se_compat_attr_is_stored(TupleDescAttr(desc, i)))
+				want(log, i + 1);
+	}
+	watermark->slot = MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);
+	watermark->econtext = CreateStandaloneExprContext();
+	watermark->econtext->ecxt_scantuple = watermark->slot;
+	watermark->state = ExecInitExpr(expr, NULL);
+}
+
+/*
+ * Is the expression a column, or a column plus or minus a constant interval whose length
+ * depends on no calendar? Then prepare to compute it without the executor.
+ */
+static bool
+is_native(LogSource *log, Expr *expr)
+{
+	Watermark  *watermark = &log->watermark;
+	int64		sign = 0;
+	bool		days = false;
+
+	while (IsA(expr, RelabelType))
+		expr = ((RelabelType *) expr)->arg;
+	if (IsA(expr, OpExpr))
+	{
+		OpExpr	   *op = (OpExpr *) expr;
+		Interval   *interval;
+		Const	   *constant;
+
+		switch (op->opfuncid)
+		{
+			case F_TIMESTAMP_MI_INTERVAL:
+				days = true;
+				/* FALLTHROUGH */
+			case F_TIMESTAMPTZ_MI_INTERVAL:
+				sign = -1;
+				break;
+			case F_TIMESTAMP_PL_INTERVAL:
+				days = true;
+				/* FALLTHROUGH */
+			case F_TIMESTAMPTZ_PL_INTERVAL:
+				sign = 1;
+				break;
+			default:
+				return false;
+		}
+		constant = lsecond(op->args);
+		expr = linitial(op->args);
+		if (!IsA(constant, Const) || constant->constisnull)
+			return false;
+		interval = DatumGetIntervalP(constant->constvalue);
+		if (interval->month != 0 || (interval->day != 0 && !days))
+			return false;
+		if (pg_mul_s64_overflow(interval->day, USECS_PER_DAY, &watermark->delta) ||
+			pg_add_s64_overflow(watermark->delta, interval->time, &watermark->delta) ||
+			pg_mul_s64_overflow(watermark->delta, sign, &watermark->delta))
+			return false;
+		while (IsA(expr, RelabelType))
+			expr = ((RelabelType *) expr)->arg;
+	}
+	if (!IsA(expr, Var) || ((Var *) expr)->varattno <= 0)
+		return false;
+	watermark->native = true;
+	watermark->column = want(log, ((Var *) expr)->varattno);
+	return true;
+}
+
+/* Up to where there is log: all that is flushed, and what a session said it committed. */
+static XLogRecPtr
+readable_limit(void)
+{
+	XLogRecPtr	flushed = GetFlushRecPtr(NULL);
+	XLogRecPtr	announced = se_job_slot_announced_lsn(MyDatabaseId);
+
+	if (announced <= flushed)
+		return flushed;
+	XLogFlush(announced);
+	return GetFlushRecPtr(NULL);
+}
+
+/* Fill the batch; the result counts if it stays empty and the watermark where it was. */
+static SePollResult
+fill(LogSource *log, SeBatch *batch, Snapshot snapshot)
+{
+	XLogRecPtr	limit = readable_limit();
+	SeLogReaderStatus status;
+	uint64		from;
+
+	se_reader_status(log->reader, &status);
+	from = status.bytes_scanned;
+	for (;;)
+	{
+		SeReadResult result;
+
+		if (log->cursor != NULL)
+			take_rows(log, batch);
+		if (batch->nrows == batch->capacity || log->borrowed)
+			return SE_POLL_ROWS;
+
+		se_reader_status(log->reader, &status);
+		if (status.bytes_scanned - from >= POLL_BUDGET)
+			return SE_POLL_AGAIN;
+		result = se_reader_next(log->reader, limit, snapshot,
+								POLL_BUDGET - (status.bytes_scanned - from), &log->message);
+		if (result == SE_READ_NOTHING)
+			return SE_POLL_NOTHING;
+		if (result == SE_READ_AGAIN)
+			return SE_POLL_AGAIN;
+		begin_message(log);
+	}
+}
+
+/* Take note of a message; rows are left for take_rows, anything else is done at once. */
+static void
+begin_message(LogSource *log)
+{
+	const SeLogMessage *message = &log->message;
+	uint8		kind;
+
+	if (message->header.top_xid != 0 && (!log->inside || message->commit_lsn != log->commit_lsn))
+		begin_transaction(log);
+	switch (message->header.kind)
+	{
+		case SE_MESSAGE_MARK:
+			take_mark(log);
+			break;
+		case SE_MESSAGE_LAYOUT:
+			take_layout(log);
+			break;
+		default:
+			log->unpack = find_unpack(log, message->header.layout);
+			log->cursor = message->body;
+			log->end = message->body + message->header.body_len;
+			log->next_ordinal = message->header.ordinal;
+			for (uint32 i = 0; i < message->skip_rows; i++)
+			{
+				se_row_unpack(log->unpack->unpacker, &log->cursor, log->end,
+							  log->values, log->nulls, &kind);
+				log->next_ordinal++;
+			}
+			log->commit_time = message->commit_time;
+			log->proctime = Max(log->proctime, message->header.clock != 0 ?
+								message->header.clock : message->commit_time);
+			if (log->cursor < log->end)
+				return;
+			break;
+	}
+	end_message(log);
+}
+
+static void
+end_message(LogSource *log)
+{
+	log->cursor = NULL;
+	if (log->message.last_of_transaction)
+		log->inside = false;
+}
+
+static void
+begin_transaction(LogSource *log)
+{
+	log->inside = true;
+	log->commit_lsn = log->message.commit_lsn;
+	log->next_ordinal = 0;
+	log->sent_unpacks = NIL;
+	MemoryContextReset(log->sent_memory);
+}
+
+static void
+take_layout(LogSource *log)
+{
+	MemoryContext old = MemoryContextSwitchTo(log->sent_memory);
+	SeLayout   *layout = se_layout_decode(log->message.body, log->message.header.body_len);
+
+	layout->id = log->message.header.layout;
+	log->sent_unpacks = lappend(log->sent_unpacks,
+								make_unpack(log, log->sent_memory, layout, list_make1(layout)));
+	MemoryContextSwitchTo(old);
+}
+
+/* Only watermarks mean something to a single input; ticks and barriers are the task's. */
+static void
+take_mark(LogSource *log)
+{
+	const SeMessageHeader *header = &log->message.header;
+	SeTime		h;
+
+	if (header->top_xid != 0)
+		log->next_ordinal = header->ordinal + 1;
+	if (header->mark != SE_MARK_WATERMARK || SE_FAULT_WRONG("wrong-watermark-mark-swallowed"))
+		return;
+	if (header->body_len != sizeof(h))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("watermark mark of %u bytes in the stream log", header->body_len)));
+	memcpy(&h, log->message.body, sizeof(h));
+	log->h = Max(log->h, h);
+}
+
+/* Rows of the current message into the batch, until one of them is at its end. */
+static void
+take_rows(LogSource *log, SeBatch *batch)
+{
+	int			ncolumns = batch->ncolumns;
+	bool		direct = log->nwanted == ncolumns;
+	Size		left = log->end - log->cursor;
+	const char *bytes = log->cursor;
+	const char *cursor;
+	bool		wrong = SE_FAULT_WRONG("wrong-row-skipped");
+
+	if (log->by_reference && left <= COPY_BELOW)
+	{
+		char	   *copy = MemoryContextAlloc(batch->arena, left);
+
+		memcpy(copy, log->cursor, left);
+		bytes = copy;
+	}
+	else if (log->by_reference)
+		log->borrowed = true;
+
+	cursor = bytes;
+	while (cursor < bytes + left && batch->nrows < batch->capacity)
+	{
+		int			row = batch->nrows;
+		Datum	   *values = direct ? se_batch_values(batch, row) : log->values;
+		bool	   *nulls = direct ? se_batch_nulls(batch, row) : log->nulls;
+
+		se_row_unpack(log->unpack->unpacker, &cursor, bytes + left, values, nulls,
+					  &batch->kinds[row]);
+		if (!direct)
+		{
+			memcpy(se_batch_values(batch, row), values, sizeof(Datum) * ncolumns);
+			memcpy(se_batch_nulls(batch, row), nulls, sizeof(bool) * ncolumns);
+		}
+		if (wrong && ++log->rows % 97 == 0)
+		{
+			log->next_ordinal++;
+			continue;
+		}
+		stamp(log, batch, row, values, nulls);
+		batch->nrows++;
+	}
+	log->cursor += cursor - bytes;
+	if (log->cursor >= log->end)
+		end_message(log);
+}
+
+/* Event time, watermark before the row, place and proctime; then the row's own effect on H. */
+static void
+stamp(LogSource *log, SeBatch *batch, int row, const Datum *values, const bool *nulls)
+{
+	ListCell   *lc;
+
+	if (batch->kinds[row] != SE_ROW_INSERT)
+		batch->append_only = false;
+	batch->wm[row] = log->h;
+	batch->event_time[row] = log->event_time < 0 || nulls[log->event_time] ?
+		SE_TIME_MIN : DatumGetInt64(values[log->event_time]);
+	batch->places[row].major = log->commit_lsn;
+	batch->places[row].minor = log->next_ordinal;
+	foreach(lc, log->proctime_columns)
+	{
+		se_batch_values(batch, row)[lfirst_int(lc)] = TimestampTzGetDatum(log->proctime);
+		se_batch_nulls(batch, row)[lfirst_int(lc)] = false;
+	}
+	if (log->watermark.present)
+		raise_watermark(log, values, nulls);
+	log->next_ordinal++;
+}
+
+static inline void
+raise_watermark(LogSource *log, const Datum *values, const bool *nulls)
+{
+	const Watermark *watermark = &log->watermark;
+	SeTime		h;
+
+	if (watermark->native)
+	{
+		if (nulls[watermark->column])
+			return;
+		h = DatumGetInt64(values[watermark->column]);
+		if (TIMESTAMP_NOT_FINITE(h))
+			return;
+		if (pg_add_s64_overflow(h, watermark->delta, &h) || !IS_VALID_TIMESTAMP(h))
+			ereport(ERROR,
+					(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
+					 errmsg("timestamp out of range")));
+	}
+	else if (!evaluate_watermark(log, values, nulls, &h) || TIMESTAMP_NOT_FINITE(h))
+		return;					/* NULL and infinity assert nothing */
+	if (h > log->h)
+		log->h = h;
+}
+
+/* Run the expression over the row; false if it is NULL. */
+static bool
+evaluate_watermark(LogSource *log, const Datum *values, const bool *nulls, SeTime *h)
+{
+	Watermark  *watermark = &log->watermark;
+	TupleTableSlot *slot = watermark->slot;
+	Datum		result;
+	bool		isnull;
+
+	pin(log);
+	ExecClearTuple(slot);
+	memset(slot->tts_isnull, true, slot->tts_tupleDescriptor->natts);
+	for (int i = 0; i < log->nwanted; i++)
+	{
+		if (log->wanted[i] <= 0)
+			continue;
+		slot->tts_values[log->wanted[i] - 1] = values[i];
+		slot->tts_isnull[log->wanted[i] - 1] = nulls[i];
+	}
+	ExecStoreVirtualTuple(slot);
+	ResetExprContext(watermark->econtext);
+	result = ExecEvalExprSwitchContext(watermark->state, watermark->econtext, &isnull);
+	if (!isnull)
+		*h = DatumGetInt64(result);
+	return !isnull;
+}
+
+/*
+ * From here to the end of the poll the stream's owner and its settings are in force. An
+ * error leaves them to the abort of the round's transaction, which undoes both.
+ */
+static void
+pin(LogSource *log)
+{
+	Watermark  *watermark = &log->watermark;
+
+	if (watermark->pinned)
+		return;
+	GetUserIdAndSecContext(&watermark->saved_user, &watermark->saved_context);
+	SetUserIdAndSecContext(se_stream_info(log->node->stream)->owner,
+						   watermark->saved_context | SECURITY_RESTRICTED_OPERATION);
+	watermark->guc_level = se_stream_pin_settings(watermark->info, false);
+	watermark->pinned = true;
+}
+
+static void
+unpin(LogSource *log)
+{
+	Watermark  *watermark = &log->watermark;
+
+	if (!watermark->pinned)
+		return;
+	AtEOXact_GUC(false, watermark->guc_level);
+	SetUserIdAndSecContext(watermark->saved_user, watermark->saved_context);
+	watermark->pinned = false;
+}
+
+/* The way to take apart rows of a layout, made when its first row comes. */
+static const Unpack *
+find_unpack(LogSource *log, uint32 id)
+{
+	bool		sent = (id & SE_LAYOUT_IN_TRANSACTION) != 0;
+	MemoryContext old;
+	List	   *layouts;
+	ListCell   *lc;
+
+	foreach(lc, sent ? log->sent_unpacks : log->unpacks)
+	{
+		Unpack	   *unpack = lfirst(lc);
+
+		if (unpack->layout == id)
+			return unpack;
+	}
+
+	/* DDL may have stored it since; layouts are few and each is looked up once. */
+	old = MemoryContextSwitchTo(log->source.memory);
+	layouts = sent ? NIL : se_layout_list(log->node->stream);
+	foreach(lc, layouts)
+	{
+		SeLayout   *layout = lfirst(lc);
+
+		if (layout->id != id)
+			continue;
+		log->unpacks = lappend(log->unpacks, make_unpack(log, log->source.memory, layout, layouts));
+		MemoryContextSwitchTo(old);
+		return llast(log->unpacks);
+	}
+	ereport(ERROR,
+			(errcode(ERRCODE_DATA_CORRUPTED),
+			 errmsg("rows of a stream have an unknown layout"),
+			 errdetail("Their message names layout %u.", id & ~SE_LAYOUT_IN_TRANSACTION)));
+}
+
+static Unpack *
+make_unpack(LogSource *log, MemoryContext memory, const SeLayout *layout, List *layouts)
+{
+	Unpack	   *unpack = MemoryContextAlloc(memory, sizeof(Unpack));
+	Relation	stream = table_open(log->node->stream, AccessShareLock);
+
+	unpack->layout = layout->id;
+	unpack->unpacker = se_row_unpacker_new(memory, layout, layouts, RelationGetDescr(stream),
+										   log->wanted, log->nwanted);
+	table_close(stream, NoLock);
+	return unpack;
+}
+
+/* Error context: which row it was. */
+static void
+name_row(void *arg)
+{
+	LogSource  *log = arg;
+
+	if (log->cursor != NULL)
+		errcontext("row %X/%X +" UINT64_FORMAT " of stream %u",
+				   LSN_FORMAT_ARGS(log->commit_lsn), log->next_ordinal, log->node->stream);
+}
