@@ -22,10 +22,8 @@
 #include "base/job_slot.h"
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
-#include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "sink/table_writer.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/resowner.h"
 #include "utils/tuplestore.h"
@@ -39,9 +37,6 @@
 
 /* What a row takes beside its values by reference. */
 #define ROW_OVERHEAD	24
-
-/* A value in an error's context is cut here. */
-#define CONTEXT_VALUE_BYTES 64
 
 typedef struct TableSink
 {
@@ -60,7 +55,6 @@ typedef struct TableSink
 	ResourceOwner owner;
 	MemoryContext store_context;
 	Tuplestorestate *store;
-	TupleTableSlot *stored;		/* one of them */
 	int64		nrows;
 	uint64		nbytes;
 	Datum	   *values;			/* a row on its way into the store */
@@ -83,7 +77,6 @@ static TupleDesc make_stored_desc(TupleDesc input, bool upsert);
 static void put_row(TableSink *sink, const SeBatch *batch, int row);
 static void write_pending(TableSink *sink, SeTableWriter *writer);
 static void publish_pending(TableSink *sink);
-static void row_context(void *arg);
 
 static const SeOperatorOps table_sink_ops = {
 	.name = "table sink",
@@ -195,13 +188,10 @@ sink_snapshot(SeOperator *op, SeSnapshotWriter *state_writer)
 	SE_FAULT_POINT("sink-before-insert");
 
 	writer = se_table_writer_open(sink->table, sink->input, sink->upsert, sink->key_columns);
-	sink->stored = MakeSingleTupleTableSlot(sink->stored_desc, &TTSOpsMinimalTuple);
 	/* Triggers keep what they cache in the current context. */
 	old = MemoryContextSwitchTo(writer->estate->es_query_cxt);
 	write_pending(sink, writer);
 	MemoryContextSwitchTo(old);
-	ExecDropSingleTupleTableSlot(sink->stored);
-	sink->stored = NULL;
 	se_table_writer_close(writer, &sink->written, &sink->not_taken);
 }
 
@@ -293,20 +283,19 @@ put_row(TableSink *sink, const SeBatch *batch, int row)
 static void
 write_pending(TableSink *sink, SeTableWriter *writer)
 {
-	ErrorContextCallback context = {.callback = row_context, .arg = sink, .previous = error_context_stack};
+	TupleTableSlot *stored = MakeSingleTupleTableSlot(sink->stored_desc, &TTSOpsMinimalTuple);
 	int			ncolumns = sink->input->natts;
 	int64		nread = 0;
 
-	error_context_stack = &context;
 	tuplestore_rescan(sink->store);
-	while (tuplestore_gettupleslot(sink->store, true, false, sink->stored))
+	while (tuplestore_gettupleslot(sink->store, true, false, stored))
 	{
 		Datum	   *values;
 		bool	   *nulls;
 
-		slot_getallattrs(sink->stored);
-		values = sink->stored->tts_values;
-		nulls = sink->stored->tts_isnull;
+		slot_getallattrs(stored);
+		values = stored->tts_values;
+		nulls = stored->tts_isnull;
 		if (sink->upsert)
 			se_table_upsert_apply(writer, DatumGetChar(values[ncolumns]), values, nulls);
 		else
@@ -318,7 +307,7 @@ write_pending(TableSink *sink, SeTableWriter *writer)
 		nread++;
 		CHECK_FOR_INTERRUPTS();
 	}
-	error_context_stack = context.previous;
+	ExecDropSingleTupleTableSlot(stored);
 	if (nread != sink->nrows)
 		elog(ERROR, "%lld of %lld pending result rows were found",
 			 (long long) nread, (long long) sink->nrows);
@@ -329,41 +318,4 @@ publish_pending(TableSink *sink)
 {
 	if (sink->op.env->slot)
 		pg_atomic_write_u64(&sink->op.env->slot->counters[SE_COUNT_PENDING_ROWS], sink->nrows);
-}
-
-/*
- * Which row could not be written. Only for errors that rows cause: after others, such
- * as running out of memory, calling output functions is not wise.
- */
-static void
-row_context(void *arg)
-{
-	TableSink  *sink = arg;
-	int			category = ERRCODE_TO_CATEGORY(geterrcode());
-	StringInfoData text;
-
-	if (sink->stored == NULL || TTS_EMPTY(sink->stored) ||
-		(category != ERRCODE_DATA_EXCEPTION &&
-		 category != ERRCODE_INTEGRITY_CONSTRAINT_VIOLATION &&
-		 category != ERRCODE_TO_CATEGORY(ERRCODE_RAISE_EXCEPTION) &&
-		 category != ERRCODE_TRIGGERED_DATA_CHANGE_VIOLATION))
-		return;
-	initStringInfo(&text);
-	for (int i = 0; i < sink->input->natts; i++)
-	{
-		bool		isnull;
-		Datum		value = slot_getattr(sink->stored, i + 1, &isnull);
-		const char *string = "null";
-		Oid			output;
-		bool		is_varlena;
-
-		if (!isnull)
-		{
-			getTypeOutputInfo(TupleDescAttr(sink->input, i)->atttypid, &output, &is_varlena);
-			string = OidOutputFunctionCall(output, value);
-		}
-		appendStringInfo(&text, "%s%.*s", i > 0 ? ", " : "",
-						 pg_mbcliplen(string, strlen(string), CONTEXT_VALUE_BYTES), string);
-	}
-	errcontext("writing result row (%s)", text.data);
 }

@@ -70,6 +70,7 @@ se_table_upsert_apply(SeTableWriter *writer, SeRowKind kind,
 	UpdateActiveSnapshotCommandId();
 	writer->estate->es_output_cid = GetCurrentCommandId(true);
 
+	se_table_writer_at(writer, values, nulls);
 	found = find_row(writer, values, nulls);
 	if (kind == SE_ROW_DELETE)
 	{
@@ -90,6 +91,7 @@ se_table_upsert_apply(SeTableWriter *writer, SeRowKind kind,
 		if (writer->written > written)
 			check_key_kept(writer, values, nulls);
 	}
+	se_table_writer_at(writer, NULL, NULL);
 	ExecClearTuple(writer->old);
 	ExecClearTuple(writer->slot);
 	ResetPerTupleExprContext(writer->estate);

@@ -24,11 +24,16 @@
 #include "base/fault.h"
 #include "commands/trigger.h"
 #include "executor/nodeModifyTable.h"
+#include "mb/pg_wchar.h"
 #include "optimizer/optimizer.h"
 #include "rewrite/rewriteHandler.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
+
+/* A value in an error's context is cut here. */
+#define CONTEXT_VALUE_BYTES 64
 
 static void check_columns(Relation table, TupleDesc input);
 static void check_triggers(Relation table);
@@ -36,6 +41,7 @@ static void init_defaults(SeTableWriter *writer);
 static void fire_statement_triggers(SeTableWriter *writer, bool before);
 static void add_to_batch(SeTableWriter *writer, const Datum *values, const bool *nulls);
 static void flush_batch(SeTableWriter *writer);
+static void row_context(void *arg);
 
 SeTableWriter *
 se_table_writer_open(Oid table, TupleDesc input, bool upsert, List *key_columns)
@@ -50,6 +56,7 @@ se_table_writer_open(Oid table, TupleDesc input, bool upsert, List *key_columns)
 	check_triggers(rel);
 
 	writer->table = rel;
+	writer->input = input;
 	writer->ncolumns = input->natts;
 	writer->estate = estate;
 	writer->upsert = upsert;
@@ -75,6 +82,12 @@ se_table_writer_open(Oid table, TupleDesc input, bool upsert, List *key_columns)
 	else
 		writer->batch = palloc0(sizeof(TupleTableSlot *) * SE_WRITER_BATCH_ROWS);
 
+	writer->context = (ErrorContextCallback)
+	{
+		.callback = row_context,.arg = writer,.previous = error_context_stack
+	};
+	error_context_stack = &writer->context;
+
 	AfterTriggerBeginQuery();
 	fire_statement_triggers(writer, true);
 	MemoryContextSwitchTo(old);
@@ -84,13 +97,15 @@ se_table_writer_open(Oid table, TupleDesc input, bool upsert, List *key_columns)
 void
 se_table_writer_insert(SeTableWriter *writer, const Datum *values, const bool *nulls)
 {
-	if (!writer->row_by_row)
+	se_table_writer_at(writer, values, nulls);
+	if (writer->row_by_row)
 	{
-		add_to_batch(writer, values, nulls);
-		return;
+		se_table_writer_fill_new(writer, writer->slot, values, nulls);
+		se_table_writer_insert_now(writer);
 	}
-	se_table_writer_fill_new(writer, writer->slot, values, nulls);
-	se_table_writer_insert_now(writer);
+	else
+		add_to_batch(writer, values, nulls);
+	se_table_writer_at(writer, NULL, NULL);
 }
 
 void
@@ -102,6 +117,7 @@ se_table_writer_close(SeTableWriter *writer, int64 *written, int64 *not_taken)
 	flush_batch(writer);
 	fire_statement_triggers(writer, false);
 	AfterTriggerEndQuery(estate);
+	error_context_stack = writer->context.previous;
 	MemoryContextSwitchTo(old);
 	*written = writer->written;
 	*not_taken = writer->not_taken;
@@ -209,7 +225,7 @@ check_triggers(Relation table)
 			ereport(ERROR,
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 					 errmsg("constraint \"%s\" of the result \"%s\" is initially deferred",
-							trigger->tgname, RelationGetRelationName(table)),
+							get_constraint_name(trigger->tgconstraint), RelationGetRelationName(table)),
 					 errdetail("Results are written in a restricted operation, in which nothing can be deferred."),
 					 errhint("Use ALTER TABLE ... ALTER CONSTRAINT ... INITIALLY IMMEDIATE.")));
 		if (trigger->tgoldtable || trigger->tgnewtable)
@@ -317,6 +333,7 @@ flush_batch(SeTableWriter *writer)
 
 	if (writer->nbatch == 0)
 		return;
+	se_table_writer_at(writer, NULL, NULL);
 
 	/* What inserting allocates per row is gone with the per-tuple memory. */
 	old = MemoryContextSwitchTo(GetPerTupleMemoryContext(estate));
@@ -325,9 +342,16 @@ flush_batch(SeTableWriter *writer)
 
 	for (int i = 0; i < writer->nbatch; i++)
 	{
+		TupleTableSlot *slot = writer->batch[i];
+
 		if (writer->target->ri_NumIndices > 0)
-			se_compat_insert_index_tuples(writer->target, writer->batch[i], estate);
-		ExecClearTuple(writer->batch[i]);
+		{
+			slot_getallattrs(slot);
+			se_table_writer_at(writer, slot->tts_values, slot->tts_isnull);
+			se_compat_insert_index_tuples(writer->target, slot, estate);
+			se_table_writer_at(writer, NULL, NULL);
+		}
+		ExecClearTuple(slot);
 		ResetPerTupleExprContext(estate);
 	}
 	writer->written += writer->nbatch;
@@ -335,4 +359,40 @@ flush_batch(SeTableWriter *writer)
 	writer->batch_bytes = 0;
 	SE_FAULT_POINT("sink-insert");
 	CHECK_FOR_INTERRUPTS();
+}
+
+/*
+ * Which row could not be written. Only for errors that rows cause: after others, such
+ * as running out of memory, calling output functions is not wise.
+ */
+static void
+row_context(void *arg)
+{
+	SeTableWriter *writer = arg;
+	int			category = ERRCODE_TO_CATEGORY(geterrcode());
+	StringInfoData text;
+
+	if (writer->current_values == NULL ||
+		(category != ERRCODE_DATA_EXCEPTION &&
+		 category != ERRCODE_INTEGRITY_CONSTRAINT_VIOLATION &&
+		 category != ERRCODE_TO_CATEGORY(ERRCODE_RAISE_EXCEPTION) &&
+		 category != ERRCODE_PROGRAM_LIMIT_EXCEEDED &&
+		 category != ERRCODE_TRIGGERED_DATA_CHANGE_VIOLATION))
+		return;
+	initStringInfo(&text);
+	for (int i = 0; i < writer->input->natts; i++)
+	{
+		const char *string = "null";
+		Oid			output;
+		bool		is_varlena;
+
+		if (!writer->current_nulls[i])
+		{
+			getTypeOutputInfo(TupleDescAttr(writer->input, i)->atttypid, &output, &is_varlena);
+			string = OidOutputFunctionCall(output, writer->current_values[i]);
+		}
+		appendStringInfo(&text, "%s%.*s", i > 0 ? ", " : "",
+						 pg_mbcliplen(string, strlen(string), CONTEXT_VALUE_BYTES), string);
+	}
+	errcontext("writing result row (%s)", text.data);
 }

@@ -29,7 +29,8 @@ typedef struct SeTableWriter
 {
 	/* the table, open from open to close */
 	Relation	table;
-	int			ncolumns;		/* of the result; the table may have more */
+	TupleDesc	input;			/* the result's columns */
+	int			ncolumns;		/* how many; the table may have more */
 	EState	   *estate;
 	ResultRelInfo *target;
 	EPQState	epqstate;
@@ -50,6 +51,11 @@ typedef struct SeTableWriter
 	struct ScanKeyData *scan_keys;
 	Relation	key_index;
 	TupleTableSlot *old;		/* the row found */
+
+	/* the row being written, for the error context; NULL between rows */
+	const Datum *current_values;
+	const bool *current_nulls;
+	ErrorContextCallback context;
 
 	/* counters of this commit */
 	int64		written;		/* inserted or updated */
@@ -76,6 +82,14 @@ extern void se_table_upsert_open(SeTableWriter *writer, List *key_columns);
 extern void se_table_upsert_apply(SeTableWriter *writer, SeRowKind kind,
 								  const Datum *values, const bool *nulls);
 extern void se_table_upsert_close(SeTableWriter *writer);
+
+/* What the error context shows from now on. */
+static inline void
+se_table_writer_at(SeTableWriter *writer, const Datum *values, const bool *nulls)
+{
+	writer->current_values = values;
+	writer->current_nulls = nulls;
+}
 
 /* Shared by both: a new row in writer->slot, and inserting it now. */
 extern void se_table_writer_fill_new(SeTableWriter *writer, TupleTableSlot *slot,
