@@ -36,7 +36,7 @@ typedef struct Option
 	int			unit;			/* OPTION_INT: GUC_UNIT_… or 0 */
 	int			min;
 	int			max;
-	const char *choices;		/* OPTION_CHOICE: comma-separated */
+	const char *choices;		/* OPTION_CHOICE: separated by ", " */
 	const char *help;
 } Option;
 
@@ -46,7 +46,7 @@ static const Option options_table[] = {
 		"Keep the result up to date from the stream; this makes the view a continuous one."
 	},
 	{
-		"start", OPTION_CHOICE, "now", SE_OPTION_CREATE, 0, 0, 0, "now,earliest",
+		"start", OPTION_CHOICE, "now", SE_OPTION_CREATE, 0, 0, 0, "now, earliest",
 		"Which rows the view sees: those written from its creation on, or also the retained ones."
 	},
 	{
@@ -252,7 +252,7 @@ normalise_choice(const Option *option, const char *text)
 {
 	char	   *choices = pstrdup(option->choices);
 
-	for (char *choice = strtok(choices, ","); choice != NULL; choice = strtok(NULL, ","))
+	for (char *choice = strtok(choices, ", "); choice != NULL; choice = strtok(NULL, ", "))
 		if (pg_strcasecmp(choice, text) == 0)
 			return choice;
 	ereport(ERROR,
