@@ -66,6 +66,7 @@ init_slots(void *memory)
 
 		slot->worker_proc = -1;
 		pg_atomic_init_u64(&slot->wanted_lsn, 0);
+		pg_atomic_init_u64(&slot->pokes, 0);
 		pg_atomic_init_u64(&slot->read_lsn, 0);
 		pg_atomic_init_u64(&slot->reflected_lsn, 0);
 		pg_atomic_init_u64(&slot->restart_lsn, 0);
@@ -106,6 +107,12 @@ se_job_slot_at(int i)
 	return &MyJobs->slots[i];
 }
 
+int
+se_job_slot_index(const SeJobSlot *slot)
+{
+	return slot - MyJobs->slots;
+}
+
 SeJobSlot *
 se_job_slot_find(Oid database, Oid job)
 {
@@ -138,6 +145,7 @@ se_job_slot_take(Oid database, Oid job)
 		slot->worker_pid = 0;
 		slot->worker_proc = -1;
 		slot->attempt = 0;
+		slot->attached = 0;
 		slot->failures = 0;
 		slot->restart_at = 0;
 		slot->error_sqlstate = 0;
@@ -213,6 +221,13 @@ wake(int proc_number)
 {
 	if (proc_number >= 0)
 		SetLatch(&ProcGlobal->allProcs[proc_number].procLatch);
+}
+
+void
+se_job_slot_poke(SeJobSlot *slot)
+{
+	pg_atomic_fetch_add_u64(&slot->pokes, 1);
+	wake(slot->worker_proc);
 }
 
 /* Entry of a database, made if wanted. Caller holds the mutex; NULL when the table is full. */
@@ -291,6 +306,19 @@ int
 se_job_slot_area_tranche(void)
 {
 	return MyJobs->area_tranche;
+}
+
+bool
+se_job_slot_has_coordinator(Oid database)
+{
+	DatabaseEntry *entry;
+	bool		there;
+
+	SpinLockAcquire(&MyJobs->mutex);
+	entry = database_entry(database, false);
+	there = entry != NULL && entry->coordinator >= 0;
+	SpinLockRelease(&MyJobs->mutex);
+	return there;
 }
 
 bool

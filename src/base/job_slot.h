@@ -86,6 +86,7 @@ typedef struct SeJobSlot
 	int			worker_pid;		/* 0 = no worker */
 	int			worker_proc;	/* index in ProcGlobal->allProcs, -1 = none */
 	uint64		attempt;		/* raised by the coordinator at every start */
+	uint64		attached;		/* newest attempt whose worker has come up */
 	int			failures;		/* consecutive; a commit clears it */
 	int64		restart_at;		/* TimestampTz of the next try while RESTARTING */
 	int			error_sqlstate;
@@ -93,6 +94,7 @@ typedef struct SeJobSlot
 
 	/* requests: atomic, sessions write */
 	pg_atomic_uint64 wanted_lsn;	/* commit at once when this is reflected */
+	pg_atomic_uint64 pokes;		/* se_job_slot_poke: a request was made */
 
 	/* progress: atomic, the worker writes */
 	pg_atomic_uint64 read_lsn;	/* log delivered up to here */
@@ -129,9 +131,13 @@ extern void se_job_slot_free(SeJobSlot *slot);
 
 /* i-th slot, 0 <= i < se_max_jobs, in use or not. */
 extern SeJobSlot *se_job_slot_at(int i);
+extern int	se_job_slot_index(const SeJobSlot *slot);
 
 /* Set a state under the lock taken here, and wake waiters. */
 extern void se_job_slot_set_state(SeJobSlot *slot, SeJobState state);
+
+/* Make a job's worker look at its slot. */
+extern void se_job_slot_poke(SeJobSlot *slot);
 
 extern const char *se_job_state_name(SeJobState state);
 
@@ -160,6 +166,8 @@ extern XLogRecPtr se_job_slot_announced_lsn(Oid database);
 extern void se_job_slot_register_coordinator(Oid database);
 extern void se_job_slot_unregister_coordinator(Oid database, bool left);
 extern void se_job_slot_wake_coordinator(Oid database);
+
+extern bool se_job_slot_has_coordinator(Oid database);
 
 /* Did the coordinator of a database leave because it had nothing to do? Runs in: launcher. */
 extern bool se_job_slot_coordinator_left(Oid database);

@@ -1,0 +1,360 @@
+/*
+ * runtime/commit.c
+ *		The commit of a unit: results, state and positions in one transaction (I5).
+ *
+ * First a read-only round in which operators emit what they held back; then, in chain
+ * order, every operator appends its changed state and the sink writes its rows; last
+ * the position row. The transaction is asynchronous: everything it holds is one WAL,
+ * and after a crash either all of it is there or the unit begins at the commit before.
+ * An error here leaves the operators ahead of the last commit, so the worker ends and
+ * its successor restores.
+ *
+ * Published after the commit: what is reflected, and from where WAL is needed. The
+ * coordinator moves the replication slot by the position rows, not by what we publish.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "access/xlog_internal.h"
+#include "base/fault.h"
+#include "meta/positions.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "runtime/restart.h"
+#include "runtime/task.h"
+#include "runtime/worker_env.h"
+#include "storage/lmgr.h"
+#include "utils/guc.h"
+#include "utils/memutils.h"
+#include "utils/syscache.h"
+
+/* A position that lags this many segments is committed for its own sake (N12). */
+#define LAG_SEGMENTS 4
+
+/* What the sources say at the moment of a commit. */
+typedef struct Stand
+{
+	XLogRecPtr	read_lsn;		/* least of all */
+	XLogRecPtr	restart_lsn;	/* least of all */
+	SeTime		watermark;		/* least of all */
+	TimestampTz commit_time;	/* newest */
+	uint64		skipped;
+} Stand;
+
+static bool prepare(SeTask *task);
+static bool write_all(SeTask *task);
+static void write_operators(SeTask *task);
+static void write_positions(SeTask *task);
+static Stand stand_of_sources(const SeTask *task);
+static void reflect(SeTask *task, const Stand *stand);
+static void finish(SeTask *task, const Stand *stand, bool full);
+static void clear_failures(SeTask *task);
+
+bool
+se_commit_run(SeTask *task)
+{
+	TimestampTz begun = GetCurrentTimestamp();
+	bool		full = task->env.output_full;
+	Stand		stand;
+
+	if (!prepare(task))
+		return false;
+	full |= task->env.output_full;
+	stand = stand_of_sources(task);
+	if (!write_all(task))
+		return false;
+	task->commits++;
+	task->commit_us += GetCurrentTimestamp() - begun;
+	finish(task, &stand, full);
+	SE_FAULT_POINT("commit-done");
+	return true;
+}
+
+/* The last round before the commit: nothing is held back any more. */
+static bool
+prepare(SeTask *task)
+{
+	if (!se_worker_begin(task->job, true))
+		return false;
+	for (int i = 0; i < task->chain->noperators; i++)
+	{
+		SeOperator *op = task->chain->operators[i];
+
+		if (op != NULL)
+			op->ops->prepare(op);
+	}
+	task->env.current_batch = NULL;
+	se_worker_commit();
+	return true;
+}
+
+/*
+ * The writing transaction. The lock on the result orders it against a DROP: either we
+ * see that the table is gone, or the DROP sees and removes what we wrote.
+ */
+static bool
+write_all(SeTask *task)
+{
+	MemoryContext old;
+
+	if (!se_worker_begin(task->job, false))
+		return false;
+	SE_FAULT_POINT("commit-begin");
+	(void) set_config_option("lock_timeout", "10s", PGC_USERSET, PGC_S_OVERRIDE,
+							 GUC_ACTION_SAVE, true, ERROR, false);
+	LockRelationOid(task->job, RowExclusiveLock);
+	if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(task->job)))
+	{
+		se_worker_commit();
+		return false;
+	}
+
+	old = MemoryContextSwitchTo(task->commit_memory);
+	write_operators(task);
+	SE_FAULT_POINT("commit-before-position");
+	write_positions(task);
+	MemoryContextSwitchTo(old);
+	se_worker_commit();
+	MemoryContextReset(task->commit_memory);
+	return true;
+}
+
+/* State of all operators in chain order; the sink, which is last, writes its rows. */
+static void
+write_operators(SeTask *task)
+{
+	SeChain    *chain = task->chain;
+	SeSnapshotWriter *writer;
+
+	writer = se_store_begin(task->store, chain->operators, chain->noperators,
+							task->env.state_bytes);
+	for (int i = 0; i < chain->noperators; i++)
+	{
+		SeOperator *op = chain->operators[i];
+
+		if (op == NULL)
+			continue;
+		if (op == chain->sink)
+		{
+			SE_FAULT_POINT("commit-after-state");
+			if (SE_FAULT_WRONG("wrong-position-before-results"))
+				continue;
+		}
+		op->snapshotting = true;
+		op->ops->snapshot(op, writer);
+		op->snapshotting = false;
+	}
+	SE_FAULT_POINT("commit-after-results");
+	task->chunk_seq = se_store_finish(task->store);
+}
+
+static void
+write_positions(SeTask *task)
+{
+	SeChain    *chain = task->chain;
+	List	   *skip = NIL;
+	ListCell   *cell;
+
+	foreach(cell, task->skip)
+		skip = lappend(skip, se_place_describe(*(SePlace *) lfirst(cell)));
+
+	for (int i = 0; i < chain->nsources; i++)
+	{
+		SeSource   *source = chain->sources[i].source;
+		SePositionMeta meta = {0};
+		StringInfoData bytes;
+
+		initStringInfo(&bytes);
+		appendStringInfoSpaces(&bytes, VARHDRSZ);
+		source->ops->position(source, &bytes);
+		SET_VARSIZE(bytes.data, bytes.len);
+
+		meta.job = task->job;
+		meta.unit = task->unit;
+		meta.source = source->node_id;
+		meta.attempt = task->attempt;
+		meta.position = (bytea *) bytes.data;
+		meta.fingerprint = chain->graph->fingerprint;
+		meta.chunk_seq = task->chunk_seq;
+		meta.rows_in = task->rows_in_base + task->rows_in;
+		meta.rows_out = task->rows_out_base + (int64) chain->sink->rows_in;
+		meta.late_rows = task->env.late_rows;
+		meta.late_pairs = task->env.late_pairs;
+		meta.skip = skip;
+		se_positions_put(&meta);
+	}
+}
+
+static Stand
+stand_of_sources(const SeTask *task)
+{
+	Stand		stand = {PG_UINT64_MAX, PG_UINT64_MAX, SE_TIME_MAX, 0, 0};
+
+	for (int i = 0; i < task->chain->nsources; i++)
+	{
+		SeSource   *source = task->chain->sources[i].source;
+		SeSourceStatus status = {0};
+
+		source->ops->status(source, &status);
+		stand.read_lsn = Min(stand.read_lsn, status.read_lsn);
+		stand.restart_lsn = Min(stand.restart_lsn, status.restart_lsn);
+		stand.watermark = Min(stand.watermark, status.watermark);
+		stand.commit_time = Max(stand.commit_time, status.commit_time);
+		stand.skipped += status.skipped;
+	}
+	return stand;
+}
+
+/* The commit is visible: tell the operators, the sources and everybody who waits. */
+static void
+finish(SeTask *task, const Stand *stand, bool full)
+{
+	SeChain    *chain = task->chain;
+	SeJobSlot  *slot = task->slot;
+	XLogSegNo	old_segment;
+	XLogSegNo	new_segment;
+
+	for (int i = 0; i < chain->noperators; i++)
+		if (chain->operators[i] != NULL)
+			chain->operators[i]->ops->checkpoint_done(chain->operators[i]);
+	for (int i = 0; i < chain->nsources; i++)
+		chain->sources[i].source->ops->position_committed(chain->sources[i].source);
+
+	task->env.output_full = false;
+	task->env.state_touched = false;
+	task->sink_rows = chain->sink->rows_in;
+	task->last_commit = GetCurrentTimestamp();
+	task->commit_bytes += se_store_last_bytes(task->store);
+	if (full)
+		task->resuming = true;
+	task->dirty = task->resuming;
+
+	XLByteToSeg(task->restart_lsn, old_segment, wal_segment_size);
+	XLByteToSeg(stand->restart_lsn, new_segment, wal_segment_size);
+	task->restart_lsn = stand->restart_lsn;
+	pg_atomic_write_u64(&slot->restart_lsn, stand->restart_lsn);
+	if (stand->commit_time != 0)
+		pg_atomic_write_u64(&slot->counters[SE_COUNT_LATENCY_US],
+							Max(task->last_commit - stand->commit_time, 0));
+	clear_failures(task);
+	se_commit_publish(task);
+	if (!task->resuming)
+		reflect(task, stand);
+	if (new_segment != old_segment)
+		se_job_slot_wake_coordinator(MyDatabaseId);
+	pgstat_report_stat(false);
+}
+
+void
+se_commit_reflect(SeTask *task)
+{
+	Stand		stand = stand_of_sources(task);
+
+	Assert(!task->dirty && !task->resuming);
+	reflect(task, &stand);
+}
+
+/* Make known that everything before the place read is in the visible result. */
+static void
+reflect(SeTask *task, const Stand *stand)
+{
+	SeJobSlot  *slot = task->slot;
+
+	pg_atomic_write_u64(&slot->read_lsn, stand->read_lsn);
+	pg_atomic_write_u64(&slot->watermark, (uint64) stand->watermark);
+	if (pg_atomic_read_u64(&slot->reflected_lsn) < stand->read_lsn)
+	{
+		pg_atomic_write_u64(&slot->reflected_lsn, stand->read_lsn);
+		ConditionVariableBroadcast(&slot->changed);
+	}
+}
+
+XLogRecPtr
+se_commit_read_lsn(SeTask *task)
+{
+	return stand_of_sources(task).read_lsn;
+}
+
+bool
+se_commit_lags(SeTask *task)
+{
+	Stand		stand = stand_of_sources(task);
+
+	return stand.restart_lsn > task->restart_lsn &&
+		stand.restart_lsn - task->restart_lsn > (uint64) LAG_SEGMENTS * wal_segment_size;
+}
+
+void
+se_commit_publish(SeTask *task)
+{
+	SeJobSlot  *slot = task->slot;
+	SeChain    *chain = task->chain;
+	uint64		entries = 0;
+	Stand		stand = stand_of_sources(task);
+
+	for (int i = 0; i < chain->noperators && i < SE_JOB_MAX_OPERATORS; i++)
+	{
+		SeOperator *op = chain->operators[i];
+		SeOperatorCounters *counters = &slot->operators[i];
+
+		if (op == NULL)
+			continue;
+		entries += op->state_entries;
+		pg_atomic_write_u64(&counters->rows_in, op->rows_in);
+		pg_atomic_write_u64(&counters->rows_out, op->rows_out);
+		pg_atomic_write_u64(&counters->watermark,
+							(uint64) Max(op->watermark_in, op->watermark_out));
+		pg_atomic_write_u64(&counters->state_bytes, op->state_bytes);
+		pg_atomic_write_u64(&counters->state_entries, op->state_entries);
+	}
+	for (int i = 0; i < chain->nsources; i++)
+	{
+		SeChainSource *source = &chain->sources[i];
+
+		if (source->source->node_id < SE_JOB_MAX_OPERATORS)
+		{
+			SeOperatorCounters *counters = &slot->operators[source->source->node_id];
+
+			pg_atomic_write_u64(&counters->rows_out, task->rows_in);
+			pg_atomic_write_u64(&counters->watermark, (uint64) source->watermark);
+		}
+	}
+
+#define PUBLISH(counter, value) pg_atomic_write_u64(&slot->counters[counter], value)
+	PUBLISH(SE_COUNT_ROWS_IN, task->rows_in_base + task->rows_in);
+	PUBLISH(SE_COUNT_ROWS_OUT, task->rows_out_base + task->sink_rows);
+	PUBLISH(SE_COUNT_LATE_ROWS, task->env.late_rows);
+	PUBLISH(SE_COUNT_LATE_PAIRS, task->env.late_pairs);
+	PUBLISH(SE_COUNT_COMMITS, task->commits);
+	PUBLISH(SE_COUNT_COMMIT_US, task->commit_us);
+	PUBLISH(SE_COUNT_COMMIT_BYTES, task->commit_bytes);
+	PUBLISH(SE_COUNT_STATE_BYTES, task->env.state_bytes);
+	PUBLISH(SE_COUNT_STATE_ENTRIES, entries);
+	PUBLISH(SE_COUNT_PENDING_ROWS, chain->sink->rows_in - task->sink_rows);
+	PUBLISH(SE_COUNT_SKIPPED_TXNS, stand.skipped);
+	PUBLISH(SE_COUNT_BUSY_US, task->busy_us);
+	PUBLISH(SE_COUNT_IDLE_US, task->idle_us);
+#undef PUBLISH
+	pg_atomic_write_u64(&slot->read_lsn, stand.read_lsn);
+	pg_atomic_write_u64(&slot->watermark, (uint64) stand.watermark);
+}
+
+/*
+ * Failures are forgotten once a worker has committed and lived for longer than the
+ * wait before it: a job that commits and fails again at once still waits longer each
+ * time.
+ */
+static void
+clear_failures(SeTask *task)
+{
+	SeJobSlot  *slot = task->slot;
+
+	if (slot->failures == 0 ||
+		task->last_commit - task->began < 1000 * (int64) se_restart_delay(slot->failures))
+		return;
+	LWLockAcquire(se_job_slot_lock(), LW_EXCLUSIVE);
+	slot->failures = 0;
+	slot->error_sqlstate = 0;
+	slot->error[0] = '\0';
+	LWLockRelease(se_job_slot_lock());
+}

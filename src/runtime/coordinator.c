@@ -1,0 +1,470 @@
+/*
+ * runtime/coordinator.c
+ *		The coordinator of a database: starts, watches and ends the jobs' workers.
+ *
+ * It compares what the catalog asks for with what the job slots show, and takes the
+ * next step of each job; then it looks after the replication slot. It is woken by
+ * sessions whose commit changed a job, by workers that come and go, and by its own
+ * timers (a back-off that is over, a stop that takes too long). It takes no lock on
+ * anybody's relation and waits for nobody: what a worker does is seen in its slot.
+ *
+ * A coordinator can die and be replaced while workers run: they are known by their
+ * slots. A start of the former one that comes late finds another attempt number in the
+ * slot and ends (task.c), so a job never has two workers (I7).
+ *
+ * With neither jobs nor streams in the database the coordinator leaves; the next
+ * session that makes one has the launcher start it again.
+ */
+#include "postgres.h"
+
+#include <signal.h>
+
+#include "access/genam.h"
+#include "access/table.h"
+#include "access/xact.h"
+#include "base/compat.h"
+#include "base/fault.h"
+#include "base/holds.h"
+#include "base/settings.h"
+#include "log/retention.h"
+#include "meta/jobs.h"
+#include "meta/positions.h"
+#include "meta/table.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "postmaster/bgworker.h"
+#include "runtime/restart.h"
+#include "runtime/retain.h"
+#include "runtime/runtime.h"
+#include "runtime/task.h"
+#include "runtime/worker_env.h"
+#include "storage/ipc.h"
+#include "utils/memutils.h"
+
+/* A worker that was asked to stop may finish its round and commit for so long. */
+#define STOP_MS 5000
+/* Between two tries to get a background worker when there is none free. */
+#define NO_WORKER_MS 1000
+/* How often idle jobs are reminded that the log grew without them. */
+#define LAG_MS 10000
+#define LAG_SEGMENTS 4
+
+/* What this process remembers of a job. */
+typedef struct Started
+{
+	Oid			job;
+	uint64		generation;
+	BackgroundWorkerHandle *handle; /* of the newest start, NULL = none of ours */
+	TimestampTz asked;			/* when it was asked to stop, 0 = not */
+} Started;
+
+static List *started = NIL;		/* Started *, TopMemoryContext */
+static long next_timer;			/* ms until something is due; set anew by each look */
+
+static void look(MemoryContext memory);
+static bool is_needed(List *jobs);
+static bool has_streams(void);
+static void step(const SeJobMeta *meta);
+static void end_dropped(List *jobs);
+static void ask_to_stop(SeJobSlot *slot, Started *mine);
+static void start_if_time(SeJobSlot *slot, Started *mine, const SeJobMeta *meta);
+static void start_worker(SeJobSlot *slot, Started *mine, const SeJobMeta *meta);
+static void remind_of_lag(void);
+static void leave(int code, Datum arg);
+
+void
+stream_engine_coordinator_main(Datum arg)
+{
+	Oid			database = DatumGetObjectId(arg);
+	MemoryContext memory;
+	uint32		wait_event;
+
+	se_worker_connect(database);
+	wait_event = se_compat_wait_event("StreamEngineCoordinator");
+	pgstat_report_appname("stream_engine coordinator");
+	before_shmem_exit(leave, (Datum) 0);
+	se_job_slot_register_coordinator(MyDatabaseId);
+	memory = AllocSetContextCreate(TopMemoryContext, "stream_engine coordinator",
+								   ALLOCSET_DEFAULT_SIZES);
+
+	for (;;)
+	{
+		ResetLatch(MyLatch);
+		se_worker_between();
+		SE_FAULT_POINT("coordinator-loop");
+		next_timer = se_fallback_timeout;
+		look(memory);
+		remind_of_lag();
+		MemoryContextReset(memory);
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, next_timer,
+						 wait_event);
+	}
+}
+
+/* Something is due in so many milliseconds. */
+static void
+due_in(long ms)
+{
+	next_timer = Max(Min(next_timer, ms), 1);
+}
+
+/* One look at everything, and the next step of each job. */
+static void
+look(MemoryContext memory)
+{
+	XLogRecPtr	hold = se_holds_oldest(MyDatabaseId);	/* before the snapshot, I3 */
+	SeRetainNeed need;
+	List	   *jobs;
+	ListCell   *cell;
+	bool		needed;
+	long		again;
+
+	se_worker_begin_own();
+	MemoryContextSwitchTo(memory);
+	jobs = se_jobs_list();
+	needed = is_needed(jobs);
+	need = se_retain_need(jobs, hold);
+	foreach(cell, jobs)
+		step(lfirst(cell));
+	end_dropped(jobs);
+	se_worker_commit_own();
+
+	again = se_retain_apply(&need, hold);
+	if (again >= 0)
+		due_in(again);
+	if (needed || hold != InvalidXLogRecPtr)
+		return;
+
+	/*
+	 * Leave. From here on whoever changes a job asks the launcher; a change made just
+	 * before is seen by one more look.
+	 */
+	se_job_slot_unregister_coordinator(MyDatabaseId, true);
+	se_worker_begin_own();
+	MemoryContextSwitchTo(memory);
+	needed = is_needed(se_jobs_list());
+	se_worker_commit_own();
+	if (!needed && se_holds_oldest(MyDatabaseId) == InvalidXLogRecPtr)
+		proc_exit(0);
+	se_job_slot_register_coordinator(MyDatabaseId);
+	due_in(1);
+}
+
+/* Is there anything to look after? */
+static bool
+is_needed(List *jobs)
+{
+	bool		in_use = false;
+
+	LWLockAcquire(se_job_slot_lock(), LW_SHARED);
+	for (int i = 0; i < se_max_jobs && !in_use; i++)
+		in_use = se_job_slot_at(i)->in_use && se_job_slot_at(i)->database == MyDatabaseId;
+	LWLockRelease(se_job_slot_lock());
+	return in_use || jobs != NIL || has_streams();
+}
+
+static bool
+has_streams(void)
+{
+	Relation	table;
+	SeTableScan scan;
+	bool		found;
+
+	if (!OidIsValid(se_meta_relation("stream_layouts")))
+		return false;
+	table = se_table_open("stream_layouts", AccessShareLock);
+	se_table_scan_begin(&scan, table, 0, NULL);
+	found = se_table_scan_next(&scan) != NULL;
+	se_table_scan_end(&scan);
+	table_close(table, AccessShareLock);
+	return found;
+}
+
+/* What this process remembers of a slot's job. */
+static Started *
+remembered(const SeJobSlot *slot)
+{
+	ListCell   *cell;
+	Started    *mine;
+	MemoryContext old;
+
+	foreach(cell, started)
+	{
+		mine = lfirst(cell);
+		if (mine->job == slot->job && mine->generation == slot->generation)
+			return mine;
+	}
+	old = MemoryContextSwitchTo(TopMemoryContext);
+	mine = palloc0(sizeof(Started));
+	mine->job = slot->job;
+	mine->generation = slot->generation;
+	started = lappend(started, mine);
+	MemoryContextSwitchTo(old);
+	return mine;
+}
+
+/* The slot of a job, taken if it has none; NULL if all are in use. */
+static SeJobSlot *
+slot_of(const SeJobMeta *meta)
+{
+	SeJobSlot  *slot;
+
+	LWLockAcquire(se_job_slot_lock(), LW_EXCLUSIVE);
+	slot = se_job_slot_find(MyDatabaseId, meta->job);
+	if (slot == NULL)
+		slot = se_job_slot_take(MyDatabaseId, meta->job);
+	LWLockRelease(se_job_slot_lock());
+	return slot;
+}
+
+/* Set a state if it is not that already, so that waiters are woken for news only. */
+static void
+set_state(SeJobSlot *slot, SeJobState state)
+{
+	if (slot->state != state)
+		se_job_slot_set_state(slot, state);
+}
+
+/* Is a start of ours on its way, or just ended? *pending says the former. */
+static bool
+start_has_ended(Started *mine, bool *pending)
+{
+	pid_t		pid;
+
+	*pending = false;
+	if (mine->handle == NULL)
+		return false;
+	if (GetBackgroundWorkerPid(mine->handle, &pid) != BGWH_STOPPED)
+	{
+		*pending = true;
+		return false;
+	}
+	pfree(mine->handle);
+	mine->handle = NULL;
+	return true;
+}
+
+/* The next step of one job, from what is wanted and what its slot shows. */
+static void
+step(const SeJobMeta *meta)
+{
+	bool		ours = se_jobs_identity_is_ours(meta);
+	bool		wanted = ours && meta->goal == SE_GOAL_RUN;
+	SeJobSlot  *slot = slot_of(meta);
+	Started    *mine;
+	bool		pending;
+
+	if (slot == NULL)
+	{
+		static bool told = false;
+
+		if (!told)
+			ereport(WARNING,
+					(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+					 errmsg("no room for the continuous view with OID %u", meta->job),
+					 errhint("Raise stream_engine.max_jobs and restart the server.")));
+		told = true;
+		due_in(NO_WORKER_MS);
+		return;
+	}
+	mine = remembered(slot);
+
+	if (slot->worker_pid != 0)
+	{
+		if (!wanted || slot->state == SE_JOB_STOPPING)
+			ask_to_stop(slot, mine);
+		return;
+	}
+	mine->asked = 0;
+	if (start_has_ended(mine, &pending) && slot->state == SE_JOB_STARTING &&
+		slot->attached != slot->attempt)
+		se_restart_mark(slot, false, ERRCODE_INTERNAL_ERROR,
+						"the worker ended before it could begin; see the server log");
+	if (pending)
+	{
+		/* It comes up, looks at the catalog, and leaves if it is not wanted. */
+		return;
+	}
+
+	if (!ours)
+		set_state(slot, SE_JOB_DORMANT);
+	else if (meta->goal == SE_GOAL_STOP)
+		set_state(slot, SE_JOB_STOPPED);
+	else if (meta->goal == SE_GOAL_FAILED)
+		set_state(slot, SE_JOB_FAILED);
+	else
+		start_if_time(slot, mine, meta);
+}
+
+static void
+terminate(const SeJobSlot *slot)
+{
+	int			pid = *(volatile const int *) &slot->worker_pid;
+
+	if (pid > 0)
+		kill(pid, SIGTERM);
+}
+
+/* Slots whose job is no longer in the catalog: end the worker, then free the slot. */
+static void
+end_dropped(List *jobs)
+{
+	for (int i = 0; i < se_max_jobs; i++)
+	{
+		SeJobSlot  *slot = se_job_slot_at(i);
+		bool		known = false;
+		ListCell   *cell;
+
+		if (!slot->in_use || slot->database != MyDatabaseId)
+			continue;
+		foreach(cell, jobs)
+			known |= ((SeJobMeta *) lfirst(cell))->job == slot->job;
+		if (known)
+			continue;
+		if (slot->worker_pid != 0)
+		{
+			/* Nothing of it will be kept. Its exit wakes us. */
+			terminate(slot);
+			due_in(STOP_MS);
+			continue;
+		}
+		started = list_delete_ptr(started, remembered(slot));
+		LWLockAcquire(se_job_slot_lock(), LW_EXCLUSIVE);
+		se_job_slot_free(slot);
+		LWLockRelease(se_job_slot_lock());
+	}
+}
+
+/* A worker that nobody wants: it commits and ends; if that takes long, without a commit. */
+static void
+ask_to_stop(SeJobSlot *slot, Started *mine)
+{
+	TimestampTz now = GetCurrentTimestamp();
+
+	if (mine->asked == 0)
+	{
+		mine->asked = now;
+		set_state(slot, SE_JOB_STOPPING);
+		se_job_slot_poke(slot);
+		due_in(STOP_MS);
+	}
+	else if (TimestampDifferenceExceeds(mine->asked, now, STOP_MS))
+	{
+		terminate(slot);
+		mine->asked = now;
+		due_in(STOP_MS);
+	}
+	else
+		due_in(STOP_MS - TimestampDifferenceMilliseconds(mine->asked, now));
+}
+
+/* A job without a worker that shall run: now, or when its wait is over. */
+static void
+start_if_time(SeJobSlot *slot, Started *mine, const SeJobMeta *meta)
+{
+	TimestampTz now = GetCurrentTimestamp();
+
+	if ((slot->state == SE_JOB_RESTARTING || slot->state == SE_JOB_WAITING) &&
+		slot->restart_at > now)
+	{
+		due_in(TimestampDifferenceMilliseconds(now, slot->restart_at));
+		return;
+	}
+
+	/* A person said start: the count begins anew. */
+	if (slot->state == SE_JOB_FAILED || slot->state == SE_JOB_STOPPED)
+		slot->failures = 0;
+	start_worker(slot, mine, meta);
+}
+
+static void
+start_worker(SeJobSlot *slot, Started *mine, const SeJobMeta *meta)
+{
+	BackgroundWorker worker = {0};
+	SeTaskTicket ticket;
+	MemoryContext old;
+	bool		was_waiting = slot->state == SE_JOB_WAITING;
+	uint64		attempt = slot->attempt;
+	ListCell   *cell;
+
+	foreach(cell, se_positions_list(meta->job))
+		attempt = Max(attempt, (uint64) ((SePositionMeta *) lfirst(cell))->attempt);
+	LWLockAcquire(se_job_slot_lock(), LW_EXCLUSIVE);
+	slot->attempt = attempt + 1;
+	slot->state = SE_JOB_STARTING;
+	LWLockRelease(se_job_slot_lock());
+	ConditionVariableBroadcast(&slot->changed);
+
+	memset(&ticket, 0, sizeof(ticket));
+	ticket.job = slot->job;
+	ticket.slot = se_job_slot_index(slot);
+	ticket.generation = slot->generation;
+	ticket.attempt = slot->attempt;
+	worker.bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION;
+	worker.bgw_start_time = BgWorkerStart_RecoveryFinished;
+	worker.bgw_restart_time = BGW_NEVER_RESTART;
+	strlcpy(worker.bgw_library_name, "stream_engine", sizeof(worker.bgw_library_name));
+	strlcpy(worker.bgw_function_name, "stream_engine_task_main", sizeof(worker.bgw_function_name));
+	snprintf(worker.bgw_name, BGW_MAXLEN, "stream_engine task %u", slot->job);
+	strlcpy(worker.bgw_type, "stream_engine task", BGW_MAXLEN);
+	worker.bgw_main_arg = ObjectIdGetDatum(MyDatabaseId);
+	worker.bgw_notify_pid = MyProcPid;
+	StaticAssertStmt(sizeof(ticket) <= BGW_EXTRALEN, "a ticket fits");
+	memcpy(worker.bgw_extra, &ticket, sizeof(ticket));
+
+	old = MemoryContextSwitchTo(TopMemoryContext);
+	if (!RegisterDynamicBackgroundWorker(&worker, &mine->handle))
+		mine->handle = NULL;
+	MemoryContextSwitchTo(old);
+	if (mine->handle != NULL)
+		return;
+
+	LWLockAcquire(se_job_slot_lock(), LW_EXCLUSIVE);
+	slot->state = SE_JOB_WAITING;
+	slot->restart_at = GetCurrentTimestamp() + 1000 * NO_WORKER_MS;
+	LWLockRelease(se_job_slot_lock());
+	ConditionVariableBroadcast(&slot->changed);
+	due_in(NO_WORKER_MS);
+	if (!was_waiting)
+		ereport(WARNING,
+				(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+				 errmsg("no background worker is free for the continuous view with OID %u", meta->job),
+				 errhint("Raise max_worker_processes; the view starts by itself when a worker is free.")));
+}
+
+/*
+ * A job whose streams get no rows is not woken by the rest of the log, yet its position
+ * must follow, or it would hold WAL for ever.
+ */
+static void
+remind_of_lag(void)
+{
+	static TimestampTz reminded = 0;
+	TimestampTz now = GetCurrentTimestamp();
+	XLogRecPtr	flushed;
+
+	due_in(LAG_MS);
+	if (!TimestampDifferenceExceeds(reminded, now, LAG_MS))
+		return;
+	reminded = now;
+	flushed = GetFlushRecPtr(NULL);
+	for (int i = 0; i < se_max_jobs; i++)
+	{
+		SeJobSlot  *slot = se_job_slot_at(i);
+		XLogRecPtr	read = pg_atomic_read_u64(&slot->read_lsn);
+
+		if (slot->in_use && slot->database == MyDatabaseId && slot->worker_pid != 0 &&
+			flushed > read && flushed - read > (uint64) LAG_SEGMENTS * wal_segment_size)
+			se_job_slot_poke(slot);
+	}
+}
+
+/* At exit: nobody shall wake us any more; the launcher replaces us unless we left in order. */
+static void
+leave(int code, Datum arg)
+{
+	if (se_job_slot_coordinator_left(MyDatabaseId))
+		return;
+	se_job_slot_unregister_coordinator(MyDatabaseId, false);
+	se_job_slot_wake_coordinator(MyDatabaseId); /* nobody there: asks the launcher */
+}

@@ -1,0 +1,32 @@
+/*
+ * runtime/registry.c
+ *		Which operator a graph node is: the only place that knows all of them.
+ */
+#include "postgres.h"
+
+#include "operators/operators.h"
+#include "runtime/runtime.h"
+#include "sink/table_sink.h"
+
+SeOperator *
+se_registry_operator(const SeNode *node, SeOperatorEnv *env)
+{
+	switch (node->kind)
+	{
+		case SE_NODE_CALC:
+			return se_calc_new((const SeCalcNode *) node, env);
+		case SE_NODE_WINDOW_EXPAND:
+			return se_window_expand_new((const SeWindowExpandNode *) node, env);
+		case SE_NODE_WINDOW_AGG:
+			return se_window_agg_new((const SeWindowAggNode *) node, env);
+		case SE_NODE_GROUP_AGG:
+			return se_group_agg_new((const SeGroupAggNode *) node, env);
+		case SE_NODE_TABLE_SINK:
+			return se_table_sink_new((const SeTableSinkNode *) node,
+									 ((SeNode *) linitial(node->inputs))->desc, env);
+		case SE_NODE_LOG_SOURCE:
+			break;				/* polled, not pushed into: runtime/chain.c makes it */
+	}
+	elog(ERROR, "graph node %d of kind %d is not an operator", node->id, node->kind);
+	return NULL;
+}

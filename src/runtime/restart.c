@@ -1,0 +1,245 @@
+/*
+ * runtime/restart.c
+ *		What an error does to a job: again after a while, or a person decides.
+ *
+ * An error that the data, the query or a missing right causes would come again at
+ * every try, so the job stops: its goal becomes 'f', and start() tries again. All
+ * others (a lock, a full disk, a deadlock, a terminated worker) are retried with a
+ * delay that doubles. Either way the state in memory is thrown away with the worker
+ * (I10), and the successor begins at the last commit.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "base/settings.h"
+#include "mb/pg_wchar.h"
+#include "meta/jobs.h"
+#include "meta/positions.h"
+#include "miscadmin.h"
+#include "runtime/restart.h"
+#include "runtime/worker_env.h"
+#include "storage/lmgr.h"
+#include "utils/builtins.h"
+#include "utils/datum.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+
+/* Longest piece of one column's text in the errors table. */
+#define MAX_VALUE_TEXT 500
+
+/* The row an error met, copied before its memory goes. */
+typedef struct BadRow
+{
+	SePlace		place;
+	TupleDesc	desc;
+	Datum	   *values;
+	bool	   *nulls;
+} BadRow;
+
+static bool needs_person(const SeTask *task, int sqlstate);
+static BadRow *copy_row(const SeOperatorEnv *env);
+static void record(SeTask *task, const ErrorData *error, const BadRow *row, bool person);
+static char *row_text(SeTask *task, const BadRow *row);
+
+int
+se_restart_delay(int failures)
+{
+	int64		delay = se_restart_delay_min;
+
+	for (int i = 1; i < failures && delay < se_restart_delay_max; i++)
+		delay *= 2;
+	return (int) Min(delay, (int64) se_restart_delay_max);
+}
+
+void
+se_restart_mark(SeJobSlot *slot, bool person, int sqlstate, const char *message)
+{
+	LWLockAcquire(se_job_slot_lock(), LW_EXCLUSIVE);
+	slot->failures++;
+	slot->state = person ? SE_JOB_FAILED : SE_JOB_RESTARTING;
+	slot->restart_at = GetCurrentTimestamp() + 1000 * (int64) se_restart_delay(slot->failures);
+	slot->error_sqlstate = sqlstate;
+	strlcpy(slot->error, message, sizeof(slot->error));
+	LWLockRelease(se_job_slot_lock());
+	ConditionVariableBroadcast(&slot->changed);
+	se_job_slot_wake_coordinator(slot->database);
+}
+
+void
+se_restart_failed(SeTask *task)
+{
+	ErrorData  *error;
+	BadRow	   *row;
+	bool		person;
+
+	MemoryContextSwitchTo(TopMemoryContext);
+	HOLD_INTERRUPTS();
+	error = CopyErrorData();
+	row = copy_row(&task->env);
+	EmitErrorReport();
+	FlushErrorState();
+	AbortOutOfAnyTransaction();
+	RESUME_INTERRUPTS();
+
+	person = needs_person(task, error->sqlerrcode);
+	PG_TRY();
+	{
+		record(task, error, row, person);
+	}
+	PG_CATCH();
+	{
+		/* Then only the log and shared memory know; the coordinator retries. */
+		HOLD_INTERRUPTS();
+		MemoryContextSwitchTo(TopMemoryContext);
+		EmitErrorReport();
+		FlushErrorState();
+		AbortOutOfAnyTransaction();
+		RESUME_INTERRUPTS();
+		person = false;
+	}
+	PG_END_TRY();
+	se_restart_mark(task->slot, person, error->sqlerrcode, error->message ? error->message : "");
+}
+
+/* Would the same error come again however often we try? */
+static bool
+needs_person(const SeTask *task, int sqlstate)
+{
+	if (task->restart_option != NULL && strcmp(task->restart_option, "none") == 0)
+		return true;
+	if (task->env.over_limit)
+		return true;
+	switch (ERRCODE_TO_CATEGORY(sqlstate))
+	{
+		case ERRCODE_FEATURE_NOT_SUPPORTED:
+		case ERRCODE_CARDINALITY_VIOLATION:
+		case ERRCODE_DATA_EXCEPTION:
+		case ERRCODE_INTEGRITY_CONSTRAINT_VIOLATION:
+		case ERRCODE_SQL_ROUTINE_EXCEPTION:
+		case ERRCODE_EXTERNAL_ROUTINE_EXCEPTION:
+		case ERRCODE_EXTERNAL_ROUTINE_INVOCATION_EXCEPTION:
+		case ERRCODE_INVALID_SCHEMA_NAME:
+		case ERRCODE_SYNTAX_ERROR_OR_ACCESS_RULE_VIOLATION:
+		case ERRCODE_WITH_CHECK_OPTION_VIOLATION:
+		case ERRCODE_PROGRAM_LIMIT_EXCEEDED:
+		case ERRCODE_PLPGSQL_ERROR:
+			return true;
+	}
+	switch (sqlstate)
+	{
+		case ERRCODE_READ_ONLY_SQL_TRANSACTION:
+		case ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE:
+		case ERRCODE_UNDEFINED_FILE:	/* the WAL it needs is gone (I3) */
+		case ERRCODE_DATA_CORRUPTED:
+			return true;
+	}
+	return false;
+}
+
+/* Copy what env says is being worked on; NULL if no row was. */
+static pg_noinline BadRow *
+copy_row(const SeOperatorEnv *env)
+{
+	const SeBatch *batch = env->current_batch;
+	BadRow	   *row;
+	int			n;
+
+	if (batch == NULL || env->current_row < 0 || env->current_row >= batch->nrows)
+		return NULL;
+	n = batch->ncolumns;
+	row = palloc0(sizeof(BadRow));
+	row->place = batch->places[env->current_row];
+	row->desc = CreateTupleDescCopy(batch->desc);
+	row->values = palloc0(sizeof(Datum) * Max(n, 1));
+	row->nulls = palloc0(sizeof(bool) * Max(n, 1));
+	for (int i = 0; i < n; i++)
+	{
+		Form_pg_attribute attribute = TupleDescAttr(row->desc, i);
+
+		row->nulls[i] = se_batch_nulls(batch, env->current_row)[i];
+		if (!row->nulls[i])
+			row->values[i] = datumCopy(se_batch_values(batch, env->current_row)[i],
+									   attribute->attbyval, attribute->attlen);
+	}
+	return row;
+}
+
+/*
+ * Write the error and, if a person must act, the goal. Nothing is written for a job
+ * that was dropped meanwhile; the lock on the result makes sure of that.
+ */
+static void
+record(SeTask *task, const ErrorData *error, const BadRow *row, bool person)
+{
+	char	   *text = row ? row_text(task, row) : NULL;
+	SeJobMeta  *meta;
+	int			level;
+
+	se_worker_begin_own();
+	level = NewGUCNestLevel();
+	(void) set_config_option("lock_timeout", "10s", PGC_USERSET, PGC_S_OVERRIDE,
+							 GUC_ACTION_SAVE, true, ERROR, false);
+	LockRelationOid(task->job, AccessShareLock);
+	meta = se_jobs_get(task->job);
+	if (meta != NULL)
+	{
+		se_errors_add(task->job, error->sqlerrcode, error->message, error->detail,
+					  row ? se_place_describe(row->place) : NULL, text, task->attempt);
+		if (person && meta->goal == SE_GOAL_RUN)
+			se_jobs_set_goal(task->job, SE_GOAL_FAILED);
+	}
+	AtEOXact_GUC(false, level);
+	se_worker_commit_own();
+}
+
+/*
+ * The row as "column=value, …", in TopMemoryContext. Output functions can be the
+ * owner's and can fail: then the row is not shown.
+ */
+static char *
+row_text(SeTask *task, const BadRow *row)
+{
+	StringInfoData text;
+
+	MemoryContextSwitchTo(TopMemoryContext);
+	initStringInfo(&text);
+	PG_TRY();
+	{
+		bool		here = se_worker_begin(task->job, true);
+
+		for (int i = 0; here && i < row->desc->natts; i++)
+		{
+			Form_pg_attribute attribute = TupleDescAttr(row->desc, i);
+			Oid			function;
+			bool		is_varlena;
+			char	   *value = "NULL";
+
+			if (!row->nulls[i])
+			{
+				getTypeOutputInfo(attribute->atttypid, &function, &is_varlena);
+				value = OidOutputFunctionCall(function, row->values[i]);
+			}
+			appendStringInfo(&text, "%s%s=", i > 0 ? ", " : "", NameStr(attribute->attname));
+			appendStringInfoString(&text, value);
+			if (strlen(value) > MAX_VALUE_TEXT)
+			{
+				text.len -= strlen(value) - pg_mbcliplen(value, strlen(value), MAX_VALUE_TEXT);
+				text.data[text.len] = '\0';
+				appendStringInfoString(&text, "...");
+			}
+		}
+		if (here)
+			se_worker_commit();
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(TopMemoryContext);
+		FlushErrorState();
+		AbortOutOfAnyTransaction();
+		text.data = NULL;
+	}
+	PG_END_TRY();
+	MemoryContextSwitchTo(TopMemoryContext);
+	return text.data;
+}

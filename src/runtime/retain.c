@@ -1,0 +1,134 @@
+/*
+ * runtime/retain.c
+ *		When the replication slot that keeps our WAL may move (I3, N12).
+ *
+ * The exact rule: the slot moves to R only if R is at most the restart LSN of every
+ * unit's newest *durable* position, and at most every hold. Positions are read from
+ * the catalog with an ordinary snapshot; what a snapshot shows was inserted into the
+ * WAL before, so one flush of everything inserted makes all of them durable, and a
+ * crash cannot bring back an older one. Holds are read before that snapshot: a CREATE
+ * ends its hold only after its job is visible.
+ *
+ * The slot is moved at most every MOVE_MS, because each move writes a file and syncs
+ * it. A stopped or failed job, and only it, loses its claim after
+ * stream_engine.max_retained_wal; its next start then says which range is missing.
+ */
+#include "postgres.h"
+
+#include "access/xlog.h"
+#include "base/fault.h"
+#include "base/settings.h"
+#include "log/position.h"
+#include "log/retention.h"
+#include "meta/jobs.h"
+#include "meta/positions.h"
+#include "miscadmin.h"
+#include "runtime/retain.h"
+#include "utils/timestamp.h"
+
+#define MOVE_MS 2000
+/* Moved also without progress, so that PostgreSQL 18 does not take it for forgotten. */
+#define TOUCH_MS 60000
+
+static XLogRecPtr need_of_job(const SeJobMeta *meta);
+
+/* Of this process: what the slot was last moved to, and when. */
+static XLogRecPtr moved_to = InvalidXLogRecPtr;
+static TimestampTz moved_at = 0;
+
+SeRetainNeed
+se_retain_need(List *jobs, XLogRecPtr hold)
+{
+	SeRetainNeed need = {false, InvalidXLogRecPtr};
+	ListCell   *cell;
+
+	foreach(cell, jobs)
+	{
+		const SeJobMeta *meta = lfirst(cell);
+		XLogRecPtr	lsn;
+
+		if (!se_jobs_identity_is_ours(meta))
+			continue;
+		lsn = need_of_job(meta);
+		if (lsn == PG_UINT64_MAX)
+			continue;
+		if (!need.jobs || lsn < need.lsn)
+			need.lsn = lsn;
+		need.jobs = true;
+	}
+	if (hold != InvalidXLogRecPtr && need.jobs)
+		need.lsn = Min(need.lsn, hold);
+	if (SE_FAULT_WRONG("wrong-slot-moved-early") && need.jobs)
+		need.lsn = GetFlushRecPtr(NULL);
+	return need;
+}
+
+/*
+ * Least restart LSN of a job; PG_UINT64_MAX if it has no claim, Invalid if one cannot
+ * be read (then nothing moves until a person looks).
+ */
+static XLogRecPtr
+need_of_job(const SeJobMeta *meta)
+{
+	XLogRecPtr	least = PG_UINT64_MAX;
+	XLogRecPtr	flushed = GetFlushRecPtr(NULL);
+	ListCell   *cell;
+
+	foreach(cell, se_positions_list(meta->job))
+	{
+		SePositionMeta *stored = lfirst(cell);
+		const char *bytes = VARDATA_ANY(stored->position);
+		Size		len = VARSIZE_ANY_EXHDR(stored->position);
+		SeLogPosition position;
+
+		if (len != sizeof(SeLogPosition) || bytes[0] != SE_POSITION_TAG_LOG)
+			return InvalidXLogRecPtr;
+		se_position_decode(bytes, len, &position);
+		least = Min(least, position.restart_lsn);
+	}
+
+	if (least != PG_UINT64_MAX && meta->goal != SE_GOAL_RUN && se_max_retained_wal >= 0 &&
+		flushed > least && flushed - least > (uint64) se_max_retained_wal * 1024 * 1024)
+		return PG_UINT64_MAX;
+	return least;
+}
+
+long
+se_retain_apply(const SeRetainNeed *need, XLogRecPtr hold)
+{
+	TimestampTz now = GetCurrentTimestamp();
+	XLogRecPtr	slot;
+	bool		lost = false;
+
+	if (!need->jobs)
+	{
+		/* Whoever holds WAL now (a CREATE) will have a job, or let go and wake us. */
+		if (hold == InvalidXLogRecPtr &&
+			se_retention_restart_lsn(MyDatabaseId, &lost) != InvalidXLogRecPtr)
+			se_retention_drop(MyDatabaseId);
+		moved_to = InvalidXLogRecPtr;
+		return hold == InvalidXLogRecPtr ? -1 : MOVE_MS;
+	}
+
+	slot = se_retention_restart_lsn(MyDatabaseId, &lost);
+	if (slot == InvalidXLogRecPtr || lost)
+	{
+		/* Too late for what is gone: the jobs find out by themselves and say so. */
+		if (lost)
+			se_retention_drop(MyDatabaseId);
+		se_retention_ensure();
+	}
+	if (need->lsn == InvalidXLogRecPtr ||
+		(need->lsn <= moved_to && !TimestampDifferenceExceeds(moved_at, now, TOUCH_MS)))
+		return -1;
+	if (!TimestampDifferenceExceeds(moved_at, now, MOVE_MS))
+		return MOVE_MS - TimestampDifferenceMilliseconds(moved_at, now);
+
+	SE_FAULT_POINT("coordinator-slot-move");
+	se_retention_flush_all();
+	if (!se_retention_move(need->lsn))
+		return MOVE_MS;
+	moved_to = need->lsn;
+	moved_at = now;
+	return -1;
+}

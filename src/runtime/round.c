@@ -1,0 +1,186 @@
+/*
+ * runtime/round.c
+ *		One round: rows are polled from the sources and pushed through the chain.
+ *
+ * A round is a read-only transaction of a few milliseconds with one snapshot and no
+ * xid: no lock, no xmin and no stale catalog outlive it (N15). Results wait in the
+ * sink for the commit. The snapshot is taken before a source looks how far the log is
+ * flushed; a transaction that this snapshot does not see is left for the next round
+ * (I1), and whoever made it visible wakes us after that.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "base/fault.h"
+#include "miscadmin.h"
+#include "runtime/task.h"
+#include "runtime/worker_env.h"
+#include "utils/snapmgr.h"
+
+/* Long enough to hide the cost of a transaction, short enough to notice a request. */
+#define ROUND_US 10000
+
+static bool resume(SeTask *task);
+static SeRoundOutcome poll_sources(SeTask *task);
+static bool poll_one(SeTask *task, SeChainSource *source, bool *more);
+static void leave_out_skipped(SeTask *task, SeBatch *batch);
+
+SeRoundOutcome
+se_round_run(SeTask *task)
+{
+	SeRoundOutcome outcome;
+
+	if (!se_worker_begin(task->job, true))
+		return SE_ROUND_GONE;
+	SE_FAULT_POINT("round-begin");
+
+	if (task->resuming && !resume(task))
+		outcome = task->env.output_full ? SE_ROUND_FULL : SE_ROUND_MORE;
+	else
+		outcome = poll_sources(task);
+	task->env.current_batch = NULL;
+
+	if (task->env.state_touched || task->chain->sink->rows_in != task->sink_rows)
+		task->dirty = true;
+	SE_FAULT_POINT("round-before-commit");
+	se_worker_commit();
+	return outcome;
+}
+
+/*
+ * Let operators finish what a full output cut short, those next to the sink first:
+ * what stands behind them is kept until they have caught up.
+ */
+static bool
+resume(SeTask *task)
+{
+	for (int i = task->chain->noperators - 1; i >= 0; i--)
+	{
+		SeOperator *op = task->chain->operators[i];
+
+		if (op != NULL && !op->ops->resume(op))
+			return false;
+		if (task->env.output_full)
+			return false;
+	}
+	task->resuming = false;
+	return true;
+}
+
+/* Take turns until nobody has anything, the output is full, or the time is up. */
+static SeRoundOutcome
+poll_sources(SeTask *task)
+{
+	TimestampTz end = GetCurrentTimestamp() + ROUND_US;
+
+	for (;;)
+	{
+		bool		more = false;
+
+		for (int i = 0; i < task->chain->nsources; i++)
+		{
+			SeChainSource *source = &task->chain->sources[i];
+
+			if (!source->ended && !poll_one(task, source, &more))
+			{
+				task->resuming = !SE_FAULT_WRONG("wrong-no-commit-after-output");
+				return SE_ROUND_FULL;
+			}
+		}
+		if (!more)
+			return SE_ROUND_IDLE;
+		if (GetCurrentTimestamp() >= end)
+			return SE_ROUND_MORE;
+		CHECK_FOR_INTERRUPTS();
+	}
+}
+
+/* One batch of one source. False if the output is full; *more if it is worth asking again. */
+static bool
+poll_one(SeTask *task, SeChainSource *source, bool *more)
+{
+	SeBatch    *batch = source->batch;
+	SeOperator *next = source->next;
+
+	/* The watermark behind a batch that a full output cut off. */
+	if (batch->wm_end > source->watermark)
+	{
+		source->watermark = batch->wm_end;
+		se_op_watermark(next, source->next_input, batch->wm_end);
+		if (task->env.output_full)
+			return false;
+	}
+
+	se_batch_reset(batch);
+	switch (source->source->ops->poll(source->source, batch, GetActiveSnapshot()))
+	{
+		case SE_POLL_ROWS:
+			*more = true;
+			break;
+		case SE_POLL_AGAIN:
+			*more = true;
+			return true;
+		case SE_POLL_NOTHING:
+			return true;
+		case SE_POLL_END:
+			source->ended = true;
+			next->ops->end(next, source->next_input);
+			return !task->env.output_full;
+	}
+
+	if (batch->nrows > 0)
+	{
+		task->rows_in += batch->nrows;
+		task->dirty = true;
+		if (task->skip != NIL)
+			leave_out_skipped(task, batch);
+	}
+	if (batch->nrows > 0)
+		se_op_push(next, source->next_input, batch);
+	if (task->env.output_full)
+		return false;
+	if (batch->wm_end > source->watermark)
+	{
+		source->watermark = batch->wm_end;
+		se_op_watermark(next, source->next_input, batch->wm_end);
+	}
+	return !task->env.output_full;
+}
+
+/*
+ * Drop the rows a person told us to skip, and forget the places that are passed. A
+ * place stays on the list until a row behind it was seen, so that a restart before the
+ * next commit finds it again.
+ */
+static void
+leave_out_skipped(SeTask *task, SeBatch *batch)
+{
+	SePlace		last = batch->places[batch->nrows - 1];
+	int			kept = 0;
+	ListCell   *cell;
+
+	for (int i = 0; i < batch->nrows; i++)
+	{
+		bool		skip = false;
+
+		foreach(cell, task->skip)
+			if (se_place_compare(*(SePlace *) lfirst(cell), batch->places[i]) == 0)
+				skip = true;
+		if (skip)
+			continue;
+		if (kept < i)
+		{
+			memmove(se_batch_values(batch, kept), se_batch_values(batch, i),
+					sizeof(Datum) * batch->ncolumns);
+			memmove(se_batch_nulls(batch, kept), se_batch_nulls(batch, i),
+					sizeof(bool) * batch->ncolumns);
+			se_batch_stamp_from(batch, kept, batch, i);
+		}
+		kept++;
+	}
+	batch->nrows = kept;
+
+	foreach(cell, task->skip)
+		if (se_place_compare(*(SePlace *) lfirst(cell), last) <= 0)
+			task->skip = foreach_delete_current(task->skip, cell);
+}

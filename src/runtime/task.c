@@ -1,0 +1,288 @@
+/*
+ * runtime/task.c
+ *		The task worker: attach to the job's slot, then turn rounds and commits until told to end.
+ *
+ * One turn: a round; a commit if one is due; then, if the sources had nothing, a wait
+ * on the latch. Who wakes it: sessions whose commit wrote to the log, a REFRESH that
+ * asks for a commit, the coordinator that asks it to stop. Nothing is decided by how
+ * long a wait lasts, except that a dirty unit commits when its interval is over.
+ *
+ * How it ends: asked to stop or made of something that changed: after a commit, in
+ * good order; SIGTERM: at once, what was not committed is read again by the successor;
+ * ERROR: runtime/restart.c.
+ */
+#include "postgres.h"
+
+#include "base/fault.h"
+#include "base/settings.h"
+#include "base/compat.h"
+#include "meta/jobs.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "postmaster/bgworker.h"
+#include "runtime/restart.h"
+#include "runtime/runtime.h"
+#include "runtime/task.h"
+#include "runtime/worker_env.h"
+#include "storage/ipc.h"
+#include "storage/proc.h"
+#include "utils/guc.h"
+#include "utils/memutils.h"
+
+static SeJobSlot *MySlot = NULL;
+static bool MyEndIsOrderly = false;
+
+static SeTask *attach(Oid database, const SeTaskTicket *ticket);
+static void detach(int code, Datum arg);
+static void run(SeTask *task);
+static uint64 count_wakes(void);
+static bool commit_is_due(SeTask *task, SeRoundOutcome outcome);
+static void wait_for_work(SeTask *task);
+static void leave(SeJobState state);
+static void add_context(void *arg);
+static void name_ourselves(const SeTask *task);
+
+void
+stream_engine_task_main(Datum arg)
+{
+	Oid			database = DatumGetObjectId(arg);
+	SeTaskTicket ticket;
+	SeTask	   *task;
+	ErrorContextCallback context;
+
+	memcpy(&ticket, MyBgworkerEntry->bgw_extra, sizeof(ticket));
+	task = attach(database, &ticket);
+	if (task == NULL)
+		proc_exit(0);
+	se_worker_connect(database);
+
+	context.callback = add_context;
+	context.arg = task;
+	context.previous = error_context_stack;
+	error_context_stack = &context;
+	PG_TRY();
+	{
+		SE_FAULT_POINT("worker-start");
+		run(task);
+	}
+	PG_CATCH();
+	{
+		se_restart_failed(task);
+		MyEndIsOrderly = true;
+	}
+	PG_END_TRY();
+	error_context_stack = context.previous;
+	if (task->chain != NULL)
+		se_chain_close(task->chain);
+	proc_exit(0);
+}
+
+/*
+ * Become the job's worker, if the slot still waits for exactly this start: after a
+ * coordinator was replaced, an older start may come late.
+ */
+static SeTask *
+attach(Oid database, const SeTaskTicket *ticket)
+{
+	SeJobSlot  *slot = se_job_slot_at(ticket->slot);
+	SeTask	   *task;
+	bool		ours;
+
+	LWLockAcquire(se_job_slot_lock(), LW_EXCLUSIVE);
+	ours = slot->in_use && slot->generation == ticket->generation &&
+		slot->database == database && slot->job == ticket->job &&
+		slot->attempt == ticket->attempt && slot->worker_pid == 0 &&
+		slot->state == SE_JOB_STARTING;
+	if (ours)
+	{
+		slot->worker_pid = MyProcPid;
+		slot->worker_proc = se_compat_my_proc_number();
+		slot->attached = ticket->attempt;
+	}
+	LWLockRelease(se_job_slot_lock());
+	if (!ours)
+		return NULL;
+	MySlot = slot;
+	on_shmem_exit(detach, ObjectIdGetDatum(database));
+
+	task = MemoryContextAllocZero(TopMemoryContext, sizeof(SeTask));
+	task->memory = AllocSetContextCreate(TopMemoryContext, "stream_engine task",
+										 ALLOCSET_DEFAULT_SIZES);
+	task->commit_memory = AllocSetContextCreate(task->memory, "stream_engine commit",
+												ALLOCSET_DEFAULT_SIZES);
+	task->job = ticket->job;
+	task->attempt = (int64) ticket->attempt;
+	task->slot = slot;
+	task->began = GetCurrentTimestamp();
+	task->env.job = task->job;
+	task->env.memory = AllocSetContextCreate(task->memory, "stream_engine chain",
+											 ALLOCSET_DEFAULT_SIZES);
+	task->env.slot = slot;
+	return task;
+}
+
+/*
+ * At exit, after the transaction is rolled back and locks are gone: only now may a
+ * successor start (I7). An end that nobody announced counts as a failure.
+ */
+static void
+detach(int code, Datum arg)
+{
+	if (!MyEndIsOrderly)
+		se_restart_mark(MySlot, false, ERRCODE_ADMIN_SHUTDOWN, "the worker was terminated");
+	LWLockAcquire(se_job_slot_lock(), LW_EXCLUSIVE);
+	MySlot->worker_pid = 0;
+	MySlot->worker_proc = -1;
+	LWLockRelease(se_job_slot_lock());
+	ConditionVariableBroadcast(&MySlot->changed);
+	se_job_slot_wake_coordinator(DatumGetObjectId(arg));
+}
+
+static void
+run(SeTask *task)
+{
+	TimestampTz busy_since = GetCurrentTimestamp();
+
+	if (!se_task_setup(task))
+	{
+		leave(SE_JOB_STOPPING);
+		return;
+	}
+	name_ourselves(task);
+	se_task_watch(task);
+	se_commit_publish(task);
+	LWLockAcquire(se_job_slot_lock(), LW_EXCLUSIVE);
+	if (MySlot->state == SE_JOB_STARTING)
+		MySlot->state = SE_JOB_RUNNING;
+	LWLockRelease(se_job_slot_lock());
+	ConditionVariableBroadcast(&MySlot->changed);
+
+	for (;;)
+	{
+		uint64		wakes = count_wakes();
+		SeRoundOutcome outcome;
+		bool		stopping;
+
+		/* Cleared before the round looks: whatever is set during it counts after it. */
+		ResetLatch(MyLatch);
+		se_worker_between();
+		stopping = *(volatile SeJobState *) &MySlot->state == SE_JOB_STOPPING;
+		outcome = stopping && !task->resuming ? SE_ROUND_IDLE : se_round_run(task);
+
+		if (outcome != SE_ROUND_GONE)
+		{
+			if (stopping ? task->dirty : commit_is_due(task, outcome))
+				outcome = se_commit_run(task) ? outcome : SE_ROUND_GONE;
+			else if (!task->dirty && !task->resuming)
+				se_commit_reflect(task);
+		}
+		if (outcome == SE_ROUND_GONE || (stopping && !task->dirty))
+		{
+			leave(SE_JOB_STOPPING);
+			return;
+		}
+		if (se_task_is_outdated(task))
+		{
+			if (!task->dirty || (se_commit_run(task) && !task->dirty))
+			{
+				leave(SE_JOB_STARTING);
+				return;
+			}
+			continue;
+		}
+
+		if (outcome == SE_ROUND_IDLE && wakes == count_wakes())
+		{
+			TimestampTz idle_since = GetCurrentTimestamp();
+
+			task->busy_us += idle_since - busy_since;
+			wait_for_work(task);
+			busy_since = GetCurrentTimestamp();
+			task->idle_us += busy_since - idle_since;
+		}
+	}
+}
+
+/* Raised whenever somebody wants us: whatever resets the latch, we do not oversleep. */
+static uint64
+count_wakes(void)
+{
+	return se_job_slot_wake_count(MyDatabaseId) + pg_atomic_read_u64(&MySlot->pokes);
+}
+
+/* Does the time, a full output, or somebody who waits ask for a commit? */
+static bool
+commit_is_due(SeTask *task, SeRoundOutcome outcome)
+{
+	if (outcome == SE_ROUND_FULL)
+		return true;
+	if (!task->dirty)
+		return outcome == SE_ROUND_IDLE && se_commit_lags(task);
+	if (GetCurrentTimestamp() - task->last_commit >= 1000 * (int64) task->checkpoint_interval)
+		return true;
+
+	/* A REFRESH: as soon as what it asks for was read. */
+	if (pg_atomic_read_u64(&MySlot->wanted_lsn) > pg_atomic_read_u64(&MySlot->reflected_lsn))
+		return outcome == SE_ROUND_IDLE ||
+			se_commit_read_lsn(task) >= pg_atomic_read_u64(&MySlot->wanted_lsn);
+	return false;
+}
+
+/* Sleep until somebody wakes us or the next commit is due. */
+static void
+wait_for_work(SeTask *task)
+{
+	static uint32 wait_event = 0;
+	long		timeout = se_fallback_timeout;
+
+	if (wait_event == 0)
+		wait_event = se_compat_wait_event("StreamEngineTask");
+	if (task->dirty)
+	{
+		TimestampTz due = task->last_commit + 1000 * (int64) task->checkpoint_interval;
+
+		timeout = Min(timeout, TimestampDifferenceMilliseconds(GetCurrentTimestamp(), due));
+	}
+	else
+	{
+		se_commit_publish(task);
+		pgstat_report_stat(true);
+	}
+	(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, timeout,
+					 wait_event);
+}
+
+/* End in good order, telling the coordinator what to do next by the state. */
+static void
+leave(SeJobState state)
+{
+	se_job_slot_set_state(MySlot, state);
+	MyEndIsOrderly = true;
+}
+
+/* Which view, and which row of it, an error belongs to. */
+static void
+add_context(void *arg)
+{
+	SeTask	   *task = arg;
+	const SeBatch *batch = task->env.current_batch;
+
+	if (task->name == NULL)
+		errcontext("continuous view with OID %u", task->job);
+	else if (batch != NULL && task->env.current_row >= 0 && task->env.current_row < batch->nrows)
+		errcontext("continuous view %s, row at %s", task->name,
+				   se_place_describe(batch->places[task->env.current_row]));
+	else
+		errcontext("continuous view %s", task->name);
+}
+
+/* What pg_stat_activity shows. */
+static void
+name_ourselves(const SeTask *task)
+{
+	char	   *activity = psprintf("stream_engine task %s", task->name);
+
+	SetConfigOption("application_name", activity, PGC_USERSET, PGC_S_OVERRIDE);
+	pgstat_report_activity(STATE_RUNNING, activity);
+	pfree(activity);
+}

@@ -1,0 +1,106 @@
+/*
+ * runtime/task.h
+ *		A running unit: what the files of the task worker share.
+ *
+ * Words: a *round* is one read-only transaction in which rows are polled and pushed;
+ * a *commit* is the one writing transaction that makes results, state and positions
+ * visible together (I5). A unit is *dirty* when a commit would change something.
+ *
+ * Everything here is private to the worker process; what others see is in the job
+ * slot (base/job_slot.h).
+ */
+#ifndef SE_TASK_H
+#define SE_TASK_H
+
+#include "base/job_slot.h"
+#include "checkpoint/checkpoint.h"
+#include "flow/operator.h"
+#include "runtime/chain.h"
+#include "utils/timestamp.h"
+
+/* Handed to the worker in bgw_extra: which start of which job this is. */
+typedef struct SeTaskTicket
+{
+	Oid			job;
+	int			slot;			/* index */
+	uint64		generation;
+	uint64		attempt;
+} SeTaskTicket;
+
+typedef enum SeRoundOutcome
+{
+	SE_ROUND_MORE,				/* there is more to do at once */
+	SE_ROUND_IDLE,				/* the sources have nothing now */
+	SE_ROUND_FULL,				/* results reached their bound: commit before anything else */
+	SE_ROUND_GONE				/* the result table is gone */
+} SeRoundOutcome;
+
+typedef struct SeTask
+{
+	/* identity */
+	Oid			job;
+	int			unit;
+	int64		attempt;
+	SeJobSlot  *slot;
+	char	   *name;			/* schema.view, for people */
+	char	   *restart_option; /* "none": an error stops the view */
+
+	/* settings of the view */
+	int			checkpoint_interval;	/* ms */
+
+	/* dataflow */
+	MemoryContext memory;		/* as long as the worker */
+	MemoryContext commit_memory;	/* reset at every commit */
+	SeOperatorEnv env;
+	SeChain    *chain;
+	SeStore    *store;
+	List	   *skip;			/* SePlace *: rows to leave out */
+
+	/* the last commit */
+	int64		chunk_seq;
+	int64		rows_in_base;	/* counters of the position row when the worker began */
+	int64		rows_out_base;
+	XLogRecPtr	restart_lsn;
+	TimestampTz last_commit;
+	uint64		sink_rows;		/* rows the sink had taken by then */
+
+	/* since then */
+	bool		dirty;
+	int64		rows_in;		/* since the worker began */
+	bool		resuming;		/* operators may have work left from a full output */
+
+	/* what the worker measures */
+	TimestampTz began;
+	uint64		commits;
+	uint64		commit_us;
+	uint64		commit_bytes;
+	uint64		busy_us;
+	uint64		idle_us;
+} SeTask;
+
+/* runtime/task_setup.c: from the catalog to a chain that stands at its position. False: nothing to run. */
+extern bool se_task_setup(SeTask *task);
+
+/* runtime/task_change.c: has anything the chain was made of changed? */
+extern void se_task_watch(SeTask *task);
+extern bool se_task_is_outdated(SeTask *task);
+
+/* runtime/round.c */
+extern SeRoundOutcome se_round_run(SeTask *task);
+
+/* runtime/commit.c. False if the result table is gone. */
+extern bool se_commit_run(SeTask *task);
+
+/* Nothing to write: move what is reflected without a transaction. */
+extern void se_commit_reflect(SeTask *task);
+
+/* Everything committed before this was delivered to the chain. */
+extern XLogRecPtr se_commit_read_lsn(SeTask *task);
+
+/* Publish counters in the slot. */
+extern void se_commit_publish(SeTask *task);
+
+/* Is a position that is only ahead in WAL, not in rows, worth a commit? */
+extern bool se_commit_lags(SeTask *task);
+
+#endif							/* SE_TASK_H */

@@ -1,0 +1,245 @@
+/*
+ * runtime/task_change.c
+ *		Notices that something the chain was made of has changed.
+ *
+ * Invalidation messages only say "look again", and most mean nothing to us (a vacuum,
+ * a new statistic). So the worker keeps a fingerprint of the relations it was built
+ * on, as the catalogs describe them, and compares it when a message named one of them
+ * or a function its expressions use. A difference ends the worker after a commit, and
+ * the successor builds everything anew.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/transam.h"
+#include "access/xact.h"
+#include "base/se.h"
+#include "catalog/pg_attribute.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_foreign_table.h"
+#include "catalog/pg_proc.h"
+#include "common/hashfn.h"
+#include "meta/jobs.h"
+#include "nodes/nodeFuncs.h"
+#include "runtime/task.h"
+#include "runtime/worker_env.h"
+#include "utils/inval.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+
+static List *watched = NIL;		/* Oid: result, definition, streams */
+static List *functions = NIL;	/* Oid: the users' functions in expressions */
+static List *function_hashes = NIL; /* int: their syscache hash values */
+static bool look_again = false;
+static bool outdated = false;
+static uint64 seen = 0;			/* fingerprint the chain was built on */
+
+static void relation_changed(Datum arg, Oid relation);
+static void function_changed(Datum arg, int cacheid, uint32 hash);
+static void stream_changed(Datum arg, int cacheid, uint32 hash);
+static void collect_functions(const SeGraph *graph);
+static uint64 fingerprint(void);
+
+void
+se_task_watch(SeTask *task)
+{
+	MemoryContext old;
+	SeJobMeta  *meta;
+
+	se_worker_begin_own();
+	meta = se_jobs_get(task->job);
+	old = MemoryContextSwitchTo(task->memory);
+	watched = lappend_oid(list_copy(task->chain->graph->streams), task->job);
+	if (meta != NULL)
+		watched = lappend_oid(watched, meta->definition);
+	collect_functions(task->chain->graph);
+	MemoryContextSwitchTo(old);
+
+	CacheRegisterRelcacheCallback(relation_changed, (Datum) 0);
+	CacheRegisterSyscacheCallback(PROCOID, function_changed, (Datum) 0);
+	CacheRegisterSyscacheCallback(FOREIGNTABLEREL, stream_changed, (Datum) 0);
+	seen = fingerprint();
+	se_worker_commit_own();
+}
+
+/* Between transactions; rounds have taken in the messages. */
+bool
+se_task_is_outdated(SeTask *task)
+{
+	if (look_again && !outdated)
+	{
+		look_again = false;
+		se_worker_begin_own();
+		outdated = fingerprint() != seen;
+		se_worker_commit_own();
+	}
+	return outdated;
+}
+
+static void
+relation_changed(Datum arg, Oid relation)
+{
+	if (relation == InvalidOid || list_member_oid(watched, relation))
+		look_again = true;
+}
+
+/* hash 0: the whole cache was thrown away. */
+static void
+function_changed(Datum arg, int cacheid, uint32 hash)
+{
+	if (hash == 0 || list_member_int(function_hashes, (int) hash))
+		look_again = true;
+}
+
+static void
+stream_changed(Datum arg, int cacheid, uint32 hash)
+{
+	look_again = true;
+}
+
+/* check_functions_in_node callback: remember the function, and go on. */
+static bool
+remember_function(Oid function, void *context)
+{
+	if (function >= FirstNormalObjectId && !list_member_oid(functions, function))
+	{
+		functions = lappend_oid(functions, function);
+		function_hashes = lappend_int(function_hashes,
+									  (int) GetSysCacheHashValue1(PROCOID, ObjectIdGetDatum(function)));
+	}
+	return false;
+}
+
+static bool
+walk_functions(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	(void) check_functions_in_node(node, remember_function, context);
+	return expression_tree_walker(node, walk_functions, context);
+}
+
+/* The users' functions in all expressions; PostgreSQL's own do not change. */
+static void
+collect_functions(const SeGraph *graph)
+{
+	ListCell   *cell;
+
+	foreach(cell, graph->nodes)
+	{
+		SeNode	   *node = lfirst(cell);
+		List	   *calls = NIL;
+		ListCell   *call;
+
+		if (node->kind == SE_NODE_CALC)
+		{
+			(void) walk_functions((Node *) ((SeCalcNode *) node)->quals, NULL);
+			(void) walk_functions((Node *) ((SeCalcNode *) node)->targets, NULL);
+		}
+		else if (node->kind == SE_NODE_WINDOW_AGG)
+			calls = ((SeWindowAggNode *) node)->calls;
+		else if (node->kind == SE_NODE_GROUP_AGG)
+			calls = ((SeGroupAggNode *) node)->calls;
+		foreach(call, calls)
+			(void) remember_function(((SeAggCall *) lfirst(call))->aggref->aggfnoid, NULL);
+	}
+}
+
+static uint64
+mix_bytes(uint64 hash, const void *bytes, Size len)
+{
+	return hash_combine64(hash, hash_bytes_extended(bytes, (int) len, 0));
+}
+
+/* A variable-length column of a catalog row, if it is there. */
+static uint64
+mix_varlena(uint64 hash, int cache, HeapTuple tuple, AttrNumber attno)
+{
+	bool		isnull;
+	Datum		value = SysCacheGetAttr(cache, tuple, attno, &isnull);
+	struct varlena *bytes;
+
+	if (isnull)
+		return hash_combine64(hash, 0);
+	bytes = PG_DETOAST_DATUM_PACKED(value);
+	return mix_bytes(hash, VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes));
+}
+
+static uint64
+mix_column(uint64 hash, HeapTuple tuple)
+{
+	Form_pg_attribute form = (Form_pg_attribute) GETSTRUCT(tuple);
+
+	hash = mix_bytes(hash, NameStr(form->attname), strlen(NameStr(form->attname)));
+	hash = hash_combine64(hash, form->atttypid);
+	hash = hash_combine64(hash, (uint32) form->atttypmod);
+	hash = hash_combine64(hash, form->attcollation);
+	hash = hash_combine64(hash, (form->attnotnull << 3) | (form->atthasdef << 2) |
+						  (form->attisdropped << 1) | (form->attgenerated != '\0'));
+	return mix_varlena(hash, ATTNUM, tuple, Anum_pg_attribute_attfdwoptions);
+}
+
+/* What of a relation's description decides how rows are read, computed and written. */
+static uint64
+mix_relation(uint64 hash, Oid relation)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relation));
+	Form_pg_class form;
+
+	if (!HeapTupleIsValid(tuple))
+		return hash_combine64(hash, 1);
+	form = (Form_pg_class) GETSTRUCT(tuple);
+	hash = hash_combine64(hash, relation);
+	hash = hash_combine64(hash, form->relnatts);
+	hash = hash_combine64(hash, form->relam);
+	hash = hash_combine64(hash, form->relowner);
+	hash = hash_combine64(hash, (form->relhasindex << 2) | (form->relhastriggers << 1) |
+						  form->relhasrules);
+	hash = hash_combine64(hash, form->relchecks);
+	for (int i = 1; i <= form->relnatts; i++)
+	{
+		HeapTuple	column = SearchSysCache2(ATTNUM, ObjectIdGetDatum(relation), Int16GetDatum(i));
+
+		if (!HeapTupleIsValid(column))
+			continue;
+		hash = mix_column(hash, column);
+		ReleaseSysCache(column);
+	}
+	ReleaseSysCache(tuple);
+
+	tuple = SearchSysCache1(FOREIGNTABLEREL, ObjectIdGetDatum(relation));
+	if (HeapTupleIsValid(tuple))
+	{
+		hash = mix_varlena(hash, FOREIGNTABLEREL, tuple, Anum_pg_foreign_table_ftoptions);
+		ReleaseSysCache(tuple);
+	}
+	return hash;
+}
+
+/* Which version of a function's row it is. */
+static uint64
+mix_function(uint64 hash, Oid function)
+{
+	HeapTuple	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+
+	if (!HeapTupleIsValid(tuple))
+		return hash_combine64(hash, 1);
+	hash = hash_combine64(hash, HeapTupleHeaderGetRawXmin(tuple->t_data));
+	hash = mix_bytes(hash, &tuple->t_self, sizeof(ItemPointerData));
+	ReleaseSysCache(tuple);
+	return hash;
+}
+
+/* Of everything watched: relations as described, functions as defined. */
+static uint64
+fingerprint(void)
+{
+	uint64		hash = 0;
+	ListCell   *cell;
+
+	foreach(cell, watched)
+		hash = mix_relation(hash, lfirst_oid(cell));
+	foreach(cell, functions)
+		hash = mix_function(hash, lfirst_oid(cell));
+	return hash;
+}

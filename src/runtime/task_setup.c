@@ -1,0 +1,217 @@
+/*
+ * runtime/task_setup.c
+ *		From the catalog to a chain that stands at its position.
+ *
+ * A worker starts from nothing but the job's row: settings, definition, position,
+ * state. It checks that all of it belongs together, and that the owner may still read
+ * the streams, before it opens anything.
+ */
+#include "postgres.h"
+
+#include "base/fault.h"
+#include "base/settings.h"
+#include "catalog/pg_class.h"
+#include "meta/jobs.h"
+#include "meta/positions.h"
+#include "miscadmin.h"
+#include "plan/plan.h"
+#include "runtime/task.h"
+#include "runtime/worker_env.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/dsa.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+
+static SeJobMeta *read_meta(SeTask *task);
+static void read_options(SeTask *task, const SeJobMeta *meta);
+static void check_privileges(const SeGraph *graph);
+static void make_area(SeTask *task);
+static void open_sources(SeTask *task);
+static void restore_state(SeTask *task);
+
+bool
+se_task_setup(SeTask *task)
+{
+	SeJobMeta  *meta = read_meta(task);
+	MemoryContext old;
+	const SeGraph *graph;
+
+	if (meta == NULL)
+		return false;
+	se_worker_apply_settings(meta);
+	read_options(task, meta);
+
+	if (!se_worker_begin(task->job, true))
+		return false;
+	old = MemoryContextSwitchTo(task->memory);
+	graph = se_plan_definition(meta->definition, task->job);
+	check_privileges(graph);
+	make_area(task);
+	task->chain = se_chain_new(graph, &task->env);
+	open_sources(task);
+	restore_state(task);
+	MemoryContextSwitchTo(old);
+	se_worker_commit();
+
+	task->resuming = true;		/* a firing may have been cut by the last commit */
+	task->last_commit = GetCurrentTimestamp();
+	SE_FAULT_POINT("worker-restored");
+	return true;
+}
+
+/* The job's row, if it still asks to be run here. */
+static SeJobMeta *
+read_meta(SeTask *task)
+{
+	MemoryContext old;
+	SeJobMeta  *meta;
+
+	se_worker_begin_own();
+	old = MemoryContextSwitchTo(task->memory);
+	meta = se_jobs_get(task->job);
+	if (meta != NULL && (meta->goal != SE_GOAL_RUN || !se_jobs_identity_is_ours(meta)))
+		meta = NULL;
+	if (meta != NULL && get_rel_name(task->job) != NULL)
+		task->name = quote_qualified_identifier(get_namespace_name(get_rel_namespace(task->job)),
+												get_rel_name(task->job));
+	MemoryContextSwitchTo(old);
+	se_worker_commit_own();
+	return task->name != NULL ? meta : NULL;
+}
+
+/* A number with a unit out of the view's options, or the server's default. */
+static int
+option_int(const SeJobMeta *meta, const char *name, int unit, int otherwise)
+{
+	const char *text = se_jobs_option(meta, name);
+	const char *hint = NULL;
+	int			value;
+
+	if (text == NULL)
+		return otherwise;
+	if (!parse_int(text, &value, unit, &hint))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("invalid value for option stream_engine.%s: \"%s\"", name, text),
+				 hint ? errhint("%s", _(hint)) : 0));
+	return value;
+}
+
+static void
+read_options(SeTask *task, const SeJobMeta *meta)
+{
+	const char *restart = se_jobs_option(meta, "restart");
+
+	task->checkpoint_interval = option_int(meta, "checkpoint_interval", GUC_UNIT_MS,
+										   se_checkpoint_interval);
+	task->env.state_limit = (uint64) option_int(meta, "state_memory", GUC_UNIT_KB,
+												se_state_memory) * 1024;
+	task->restart_option = MemoryContextStrdup(task->memory, restart ? restart : "");
+}
+
+/* May the owner, who is the current user, still read what the query reads? */
+static void
+check_privileges(const SeGraph *graph)
+{
+	ListCell   *cell;
+
+	foreach(cell, graph->nodes)
+	{
+		SeLogSourceNode *source = lfirst(cell);
+
+		if (source->node.kind != SE_NODE_LOG_SOURCE ||
+			pg_class_aclcheck(source->stream, GetUserId(), ACL_SELECT) == ACLCHECK_OK)
+			continue;
+		for (int i = 0; i < source->node.desc->natts; i++)
+			if (source->attnos[i] > 0 &&
+				pg_attribute_aclcheck(source->stream, source->attnos[i], GetUserId(),
+									  ACL_SELECT) != ACLCHECK_OK)
+				aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_FOREIGN_TABLE,
+							   get_rel_name(source->stream));
+	}
+}
+
+/*
+ * The memory that keyed state lives in. Operators count what they hold themselves and
+ * refuse first, with a message that says more; the area's own limit leaves room for
+ * its fragments and only stops what was not counted.
+ */
+static void
+make_area(SeTask *task)
+{
+	int			tranche = se_job_slot_area_tranche();
+
+	LWLockRegisterTranche(tranche, "stream_engine state");
+	task->env.area = dsa_create(tranche);
+	dsa_pin_mapping(task->env.area);
+	dsa_set_size_limit(task->env.area,
+					   (Size) (task->env.state_limit + task->env.state_limit / 2 + 16 * 1024 * 1024));
+}
+
+/* The row of the skip list as places. */
+static List *
+parse_skip(List *texts)
+{
+	List	   *places = NIL;
+	ListCell   *cell;
+
+	foreach(cell, texts)
+	{
+		SePlace    *place = palloc(sizeof(SePlace));
+
+		if (!se_place_parse(lfirst(cell), place))
+			ereport(ERROR,
+					(errcode(ERRCODE_DATA_CORRUPTED),
+					 errmsg("invalid position \"%s\" in the skip list", (char *) lfirst(cell))));
+		places = lappend(places, place);
+	}
+	return places;
+}
+
+/* Open every source where the last commit left it, and take over that commit's numbers. */
+static void
+open_sources(SeTask *task)
+{
+	for (int i = 0; i < task->chain->nsources; i++)
+	{
+		SeSource   *source = task->chain->sources[i].source;
+		SePositionMeta *position = se_positions_get(task->job, task->unit, source->node_id);
+
+		if (position == NULL)
+			ereport(ERROR,
+					(errcode(ERRCODE_DATA_CORRUPTED),
+					 errmsg("continuous view %s has no position", task->name)));
+		if (position->fingerprint != task->chain->graph->fingerprint)
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("the saved state of continuous view %s belongs to another query", task->name),
+					 errdetail("Something its query uses was changed so that the state has another meaning."),
+					 errhint("Undo the change, or drop and create the view.")));
+		source->ops->open(source, VARDATA_ANY(position->position),
+						  VARSIZE_ANY_EXHDR(position->position));
+		if (i > 0)
+			continue;
+		task->chunk_seq = position->chunk_seq;
+		task->rows_in_base = position->rows_in;
+		task->rows_out_base = position->rows_out;
+		task->env.late_rows = position->late_rows;
+		task->env.late_pairs = position->late_pairs;
+		task->skip = parse_skip(position->skip);
+	}
+}
+
+static void
+restore_state(SeTask *task)
+{
+	SeChain    *chain = task->chain;
+
+	task->store = se_store_open(task->memory, task->job, task->unit, task->chunk_seq);
+	if (!SE_FAULT_WRONG("wrong-skip-restore"))
+		se_store_restore(task->store, chain->operators, chain->noperators);
+	for (int i = 0; i < chain->noperators; i++)
+		if (chain->operators[i] != NULL)
+			chain->operators[i]->ops->restored(chain->operators[i]);
+	task->env.state_touched = false;
+}

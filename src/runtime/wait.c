@@ -1,0 +1,242 @@
+/*
+ * runtime/wait.c
+ *		How a session waits for a job: until a place is reflected, or a state is reached.
+ *
+ * The wait is on the slot's condition variable, so it ends with statement_timeout, a
+ * cancel, or a timeout of its own. It never waits for ever on something that cannot
+ * happen: a job that is stopped, failed or dormant is an error, and so is a worker that
+ * waits for a lock this session holds, which PostgreSQL's deadlock check cannot see
+ * (N17).
+ *
+ * What a slot shows can be older than the catalog, for a moment after a start or a
+ * stop: a state is believed only if the catalog's goal agrees.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "base/compat.h"
+#include "base/settings.h"
+#include "meta/jobs.h"
+#include "miscadmin.h"
+#include "runtime/runtime.h"
+#include "storage/proc.h"
+#include "utils/array.h"
+#include "utils/fmgrprotos.h"
+#include "utils/lsyscache.h"
+#include "utils/timestamp.h"
+
+/* One look at a job: a copy of what the wait decides by. */
+typedef struct Look
+{
+	bool		exists;			/* in the catalog */
+	char		goal;
+	bool		ours;
+	SeJobSlot  *slot;			/* NULL = not taken yet */
+	SeJobState	state;
+	int			worker_pid;
+	XLogRecPtr	reflected;
+	char		error[SE_JOB_ERROR_LEN];
+} Look;
+
+/* What is waited for: true if the wait is over, may raise. */
+typedef bool (*Condition) (Oid job, const Look *look, void *arg);
+
+static void wait_until(Oid job, Condition condition, void *arg, int64 timeout_ms, const char *goal);
+static Look look_at(Oid job);
+static bool is_reflected(Oid job, const Look *look, void *arg);
+static bool has_state(Oid job, const Look *look, void *arg);
+static void check_deadlock(Oid job, int worker_pid);
+
+typedef struct Wanted
+{
+	XLogRecPtr	lsn;
+	bool		asked;
+} Wanted;
+
+void
+se_wait_reflected(Oid job, XLogRecPtr lsn, int64 timeout_ms, bool asked)
+{
+	Wanted		wanted = {lsn, asked};
+
+	wait_until(job, is_reflected, &wanted, timeout_ms,
+			   psprintf("reflects %X/%X", LSN_FORMAT_ARGS(lsn)));
+}
+
+void
+se_wait_state(Oid job, SeJobState state, int64 timeout_ms)
+{
+	wait_until(job, has_state, &state, timeout_ms,
+			   psprintf("is %s", se_job_state_name(state)));
+}
+
+static void
+wait_until(Oid job, Condition condition, void *arg, int64 timeout_ms, const char *goal)
+{
+	static uint32 wait_event = 0;
+	TimestampTz begun = GetCurrentTimestamp();
+	TimestampTz next_check = TimestampTzPlusMilliseconds(begun, DeadlockTimeout);
+
+	if (wait_event == 0)
+		wait_event = se_compat_wait_event("StreamEngineWait");
+	for (;;)
+	{
+		Look		look = look_at(job);
+		ConditionVariable *cv = look.slot ? &look.slot->changed : se_job_slot_taken();
+		TimestampTz now;
+		int64		sleep;
+
+		/* Prepared before the look that counts: no change falls between look and sleep. */
+		ConditionVariablePrepareToSleep(cv);
+		look = look_at(job);
+		if (condition(job, &look, arg))
+			break;
+
+		now = GetCurrentTimestamp();
+		if (timeout_ms >= 0 && now - begun >= 1000 * timeout_ms)
+			ereport(ERROR,
+					(errcode(ERRCODE_QUERY_CANCELED),
+					 errmsg("timeout while waiting until continuous view \"%s\" %s",
+							get_rel_name(job) ? get_rel_name(job) : "?", goal),
+					 errdetail("It is %s and reflects %X/%X.",
+							   look.slot ? se_job_state_name(look.state) : "not yet known to the server",
+							   LSN_FORMAT_ARGS(look.reflected))));
+		if (now >= next_check)
+		{
+			check_deadlock(job, look.worker_pid);
+			next_check = TimestampTzPlusMilliseconds(now, DeadlockTimeout);
+		}
+		sleep = Min((next_check - now) / 1000 + 1, (int64) se_fallback_timeout);
+		if (timeout_ms >= 0)
+			sleep = Min(sleep, (begun + 1000 * timeout_ms - now) / 1000 + 1);
+		(void) ConditionVariableTimedSleep(cv, (long) sleep, wait_event);
+	}
+	ConditionVariableCancelSleep();
+}
+
+static Look
+look_at(Oid job)
+{
+	Look		look = {0};
+	SeJobMeta  *meta = se_jobs_get(job);
+
+	look.exists = meta != NULL;
+	if (meta != NULL)
+	{
+		look.goal = meta->goal;
+		look.ours = se_jobs_identity_is_ours(meta);
+	}
+	LWLockAcquire(se_job_slot_lock(), LW_SHARED);
+	look.slot = se_job_slot_find(MyDatabaseId, job);
+	if (look.slot != NULL)
+	{
+		look.state = look.slot->state;
+		look.worker_pid = look.slot->worker_pid;
+		look.reflected = pg_atomic_read_u64(&look.slot->reflected_lsn);
+		memcpy(look.error, look.slot->error, SE_JOB_ERROR_LEN);
+	}
+	LWLockRelease(se_job_slot_lock());
+	if (!look.exists)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("the relation with OID %u is not, or no longer, a continuous view", job)));
+	return look;
+}
+
+/* Raise an atomic to at least a value. */
+static void
+raise_to(pg_atomic_uint64 *place, uint64 value)
+{
+	uint64		old = pg_atomic_read_u64(place);
+
+	while (old < value && !pg_atomic_compare_exchange_u64(place, &old, value))
+		;
+}
+
+static bool
+is_reflected(Oid job, const Look *look, void *arg)
+{
+	Wanted	   *wanted = arg;
+
+	if (look->slot != NULL && look->reflected >= wanted->lsn)
+		return true;
+	if (!look->ours || look->goal != SE_GOAL_RUN)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("continuous view \"%s\" is %s", get_rel_name(job),
+						!look->ours ? "dormant" : look->goal == SE_GOAL_FAILED ? "failed" : "stopped"),
+				 look->ours && look->goal == SE_GOAL_FAILED && look->error[0] != '\0' ?
+				 errdetail("Its last error was: %s", look->error) : 0,
+				 look->ours ? errhint("Use SELECT stream_engine.start(view) to let it go on.") : 0));
+	if (look->slot != NULL && wanted->asked &&
+		pg_atomic_read_u64(&look->slot->wanted_lsn) < wanted->lsn)
+	{
+		raise_to(&look->slot->wanted_lsn, wanted->lsn);
+		se_job_slot_poke(look->slot);
+	}
+	return false;
+}
+
+/* Does the goal in the catalog leave this state standing? */
+static bool
+agrees(SeJobState state, const Look *look)
+{
+	switch (state)
+	{
+		case SE_JOB_STOPPED:
+		case SE_JOB_STOPPING:
+			return look->goal == SE_GOAL_STOP;
+		case SE_JOB_FAILED:
+			return look->goal == SE_GOAL_FAILED;
+		case SE_JOB_DORMANT:
+			return !look->ours;
+		case SE_JOB_STARTING:
+		case SE_JOB_RUNNING:
+		case SE_JOB_RESTARTING:
+		case SE_JOB_WAITING:
+			break;
+	}
+	return look->goal == SE_GOAL_RUN;
+}
+
+static bool
+has_state(Oid job, const Look *look, void *arg)
+{
+	SeJobState	state = *(SeJobState *) arg;
+
+	return look->slot != NULL && look->state == state && agrees(state, look);
+}
+
+/*
+ * Is the job's worker waiting, over any number of steps, for a lock of ours? Followed
+ * through pg_blocking_pids; prepared transactions (pid 0) end a path.
+ */
+static void
+check_deadlock(Oid job, int worker_pid)
+{
+	List	   *seen = NIL;
+
+	if (worker_pid == 0)
+		return;
+	seen = lappend_int(seen, worker_pid);
+	for (int i = 0; i < list_length(seen); i++)
+	{
+		Datum		blockers = DirectFunctionCall1(pg_blocking_pids, Int32GetDatum(list_nth_int(seen, i)));
+		ArrayType  *array = DatumGetArrayTypeP(blockers);
+		int32	   *pids = (int32 *) ARR_DATA_PTR(array);
+		int			n = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
+
+		for (int k = 0; k < n; k++)
+		{
+			if (pids[k] == MyProcPid)
+				ereport(ERROR,
+						(errcode(ERRCODE_T_R_DEADLOCK_DETECTED),
+						 errmsg("deadlock detected"),
+						 errdetail("This session waits for continuous view \"%s\", whose worker (process %d) waits for a lock this session holds.",
+								   get_rel_name(job), worker_pid),
+						 errhint("Commit or roll back before waiting for the view.")));
+			if (pids[k] != 0)
+				seen = list_append_unique_int(seen, pids[k]);
+		}
+	}
+	list_free(seen);
+}

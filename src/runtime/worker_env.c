@@ -1,0 +1,152 @@
+/*
+ * runtime/worker_env.c
+ *		What every worker of ours runs under: settings, and the owner's rights.
+ *
+ * Workers connect as the bootstrap superuser, because owners of views are often roles
+ * that may not log in, and become the owner inside a restricted operation for as long
+ * as anything of the user's can run. That includes the commit: deferred triggers run
+ * in it (N11). Settings a user's function changes are undone with the transaction.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/xact.h"
+#include "catalog/pg_class.h"
+#include "miscadmin.h"
+#include "nodes/parsenodes.h"
+#include "nodes/value.h"
+#include "postmaster/bgworker.h"
+#include "postmaster/interrupt.h"
+#include "runtime/worker_env.h"
+#include "storage/ipc.h"
+#include "storage/pmsignal.h"
+#include "tcop/tcopprot.h"
+#include "utils/guc.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
+
+typedef struct ForcedSetting
+{
+	const char *name;
+	const char *value;
+	int			since;			/* PostgreSQL version */
+} ForcedSetting;
+
+/*
+ * What database, role or postgresql.conf say about sessions is not meant for us. The
+ * commits of workers are asynchronous: results, state and positions are one WAL and
+ * live or die together (I5).
+ */
+static const ForcedSetting forced_settings[] = {
+	{"statement_timeout", "0", 0},
+	{"lock_timeout", "0", 0},
+	{"idle_in_transaction_session_timeout", "0", 0},
+	{"transaction_timeout", "0", 170000},
+	{"default_transaction_isolation", "read committed", 0},
+	{"default_transaction_read_only", "off", 0},
+	{"default_transaction_deferrable", "off", 0},
+	{"row_security", "on", 0},
+	{"zero_damaged_pages", "off", 0},
+	{"session_replication_role", "origin", 0},
+	{"synchronous_commit", "off", 0},
+};
+
+/* Who we were before se_worker_begin. */
+static Oid	saved_user;
+static int	saved_context;
+static int	guc_level;
+
+void
+se_worker_connect(Oid database)
+{
+	pqsignal(SIGHUP, SignalHandlerForConfigReload);
+	pqsignal(SIGTERM, die);
+	BackgroundWorkerUnblockSignals();
+	BackgroundWorkerInitializeConnectionByOid(database, InvalidOid, 0);
+
+	for (int i = 0; i < lengthof(forced_settings); i++)
+		if (PG_VERSION_NUM >= forced_settings[i].since)
+			SetConfigOption(forced_settings[i].name, forced_settings[i].value,
+							PGC_SUSET, PGC_S_OVERRIDE);
+}
+
+/*
+ * As an ordinary user's, so that a row of the catalog that came out of a dump cannot
+ * set what only superusers may.
+ */
+void
+se_worker_apply_settings(const SeJobMeta *meta)
+{
+	ListCell   *cell;
+
+	Assert(!IsTransactionState());
+	foreach(cell, meta->settings)
+	{
+		DefElem    *setting = lfirst_node(DefElem, cell);
+
+		(void) set_config_option(setting->defname, strVal(setting->arg), PGC_USERSET,
+								 PGC_S_SESSION, GUC_ACTION_SET, true, ERROR, false);
+	}
+}
+
+bool
+se_worker_begin(Oid relation, bool read_only)
+{
+	HeapTuple	tuple;
+	Oid			owner;
+
+	StartTransactionCommand();
+	XactReadOnly = read_only;
+	PushActiveSnapshot(GetTransactionSnapshot());
+
+	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relation));
+	if (!HeapTupleIsValid(tuple))
+	{
+		PopActiveSnapshot();
+		CommitTransactionCommand();
+		return false;
+	}
+	owner = ((Form_pg_class) GETSTRUCT(tuple))->relowner;
+	ReleaseSysCache(tuple);
+
+	GetUserIdAndSecContext(&saved_user, &saved_context);
+	SetUserIdAndSecContext(owner, saved_context | SECURITY_RESTRICTED_OPERATION);
+	guc_level = NewGUCNestLevel();
+	return true;
+}
+
+void
+se_worker_commit(void)
+{
+	PopActiveSnapshot();
+	AtEOXact_GUC(false, guc_level);
+	CommitTransactionCommand();
+	SetUserIdAndSecContext(saved_user, saved_context);
+}
+
+void
+se_worker_begin_own(void)
+{
+	StartTransactionCommand();
+	PushActiveSnapshot(GetTransactionSnapshot());
+}
+
+void
+se_worker_commit_own(void)
+{
+	PopActiveSnapshot();
+	CommitTransactionCommand();
+}
+
+void
+se_worker_between(void)
+{
+	CHECK_FOR_INTERRUPTS();
+	if (!PostmasterIsAlive())
+		proc_exit(1);
+	if (ConfigReloadPending)
+	{
+		ConfigReloadPending = false;
+		ProcessConfigFile(PGC_SIGHUP);
+	}
+}
