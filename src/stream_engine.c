@@ -18,6 +18,7 @@
 #include "ddl/stream_ddl.h"
 #include "log/append.h"
 #include "meta/jobs.h"
+#include "runtime/runtime.h"
 
 SE_MODULE_MAGIC;
 
@@ -41,6 +42,9 @@ _PG_init(void)
 
 	/* log */
 	se_append_init();
+
+	/* runtime */
+	se_launcher_init();
 
 	/* ddl */
 	se_stream_ddl_init();
