@@ -121,11 +121,15 @@ se_work() {
 	if [ "$(id -u)" = 0 ]; then chown "$SE_USER" "$work"; fi
 }
 
+# children_of PID: the processes it started, from the process table.
+children_of() { awk -v parent="$1" '{ pid = $1; sub(/^.*\) . /, ""); if ($1 == parent) print pid }' /proc/[0-9]*/stat 2>/dev/null; }
+
 # Stop everything that runs in $work and remove it.
 se_cleanup() {
 	local status=$? pidfile pid i
 	trap '' INT TERM HUP
 	[ -n "${work:-}" ] && [ -d "$work" ] || return $status
+	kill $(jobs -p) 2>/dev/null || true
 	[ -z "${level_pid:-}" ] || kill -TERM -- "-$level_pid" 2>/dev/null || true
 	for pidfile in $(find "$work" -name postmaster.pid 2>/dev/null); do
 		pid=$(head -1 "$pidfile")

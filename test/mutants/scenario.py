@@ -35,13 +35,26 @@ def start():
     subprocess.run(["pg_ctl", "-D", data, "-w", "-s", "-l", f"{data}.log", "start"], check=True, env=environment)
 
 
+def running(pid):
+    try:
+        return ") Z " not in open(f"/proc/{pid}/stat").read()
+    except OSError:
+        return False
+
+
 def kill9():
     """The postmaster, and wait until its children are gone too."""
     pid = int(open(f"{data}/postmaster.pid").readline())
-    children = subprocess.run(["pgrep", "-P", str(pid)], text=True, capture_output=True).stdout.split()
+    children = []
+    for process in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if open(f"/proc/{process}/stat").read().rsplit(")", 1)[1].split()[1] == str(pid):
+                children.append(process)
+        except OSError:
+            pass                # gone meanwhile
     os.kill(pid, signal.SIGKILL)
     for child in [str(pid)] + children:
-        while os.path.exists(f"/proc/{child}") and " Z " not in open(f"/proc/{child}/stat").read():
+        while running(child):
             time.sleep(0.01)
 
 
