@@ -40,6 +40,7 @@ typedef struct LiveCounters
 
 static bool is_query_text(const char *text);
 static char *explain_query(const char *text);
+static void move_error_position(void *arg);
 static char *explain_view(const char *name);
 static SeGraph *plan_as_owner(const SeJobMeta *meta);
 static void apply_settings(const SeJobMeta *meta);
@@ -82,13 +83,17 @@ is_query_text(const char *text)
 static char *
 explain_query(const char *text)
 {
-	List	   *statements = pg_parse_query(text);
+	List	   *statements;
 	RawStmt    *raw;
 	List	   *column_names = NIL;
 	Query	   *query;
+	ErrorContextCallback callback = {error_context_stack, move_error_position, (void *) text};
+	char	   *tree;
 	ListCell   *name;
 	ListCell   *lc;
 
+	error_context_stack = &callback;
+	statements = pg_parse_query(text);
 	if (list_length(statements) != 1)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -115,7 +120,22 @@ explain_query(const char *text)
 		target->resname = strVal(lfirst(name));
 		name = lnext(column_names, name);
 	}
-	return se_graph_print(se_plan_query(query, text, InvalidOid), NULL, NULL);
+	tree = se_graph_print(se_plan_query(query, text, InvalidOid), NULL, NULL);
+	error_context_stack = callback.previous;
+	return tree;
+}
+
+/* A position in the argument's text is not one in the statement that the client sent. */
+static void
+move_error_position(void *arg)
+{
+	int			position = geterrposition();
+
+	if (position <= 0)
+		return;
+	errposition(0);
+	internalerrposition(position);
+	internalerrquery((const char *) arg);
 }
 
 /* The graph of an existing view, with counters if its job runs. */

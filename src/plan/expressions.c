@@ -45,6 +45,7 @@ static Node *window_row(SePlan *plan, const Var *var);
 static Node *count_of_constant(Aggref *aggref);
 static Node *over_mutator(Node *node, OverContext *context);
 static bool uses_walker(Node *node, UsesContext *context);
+static int	compare_attnos(const ListCell *a, const ListCell *b);
 static bool attnos_walker(Node *node, AttnosContext *context);
 
 /* Make target list, HAVING and conditions canonical. FROM has been read. */
@@ -284,7 +285,7 @@ uses_walker(Node *node, UsesContext *context)
 	return expression_tree_walker(node, uses_walker, context);
 }
 
-/* Attribute numbers (and SE_COLUMN_…) of the stream that the query needs, ascending, no duplicates. */
+/* Attribute numbers of the stream that the query needs, ascending, no duplicates; SE_COLUMN_… last. */
 List *
 se_expr_stream_attnos(SePlan *plan)
 {
@@ -295,8 +296,19 @@ se_expr_stream_attnos(SePlan *plan)
 	attnos_walker(plan->query->havingQual, &context);
 	if (plan->window_rti != 0)
 		context.attnos = list_append_unique_int(context.attnos, plan->stream->event_time);
-	list_sort(context.attnos, list_int_cmp);
+	list_sort(context.attnos, compare_attnos);
 	return context.attnos;
+}
+
+static int
+compare_attnos(const ListCell *a, const ListCell *b)
+{
+	int			x = lfirst_int(a);
+	int			y = lfirst_int(b);
+
+	if ((x < 0) != (y < 0))
+		return x < 0 ? 1 : -1;
+	return x < y ? -1 : x > y;
 }
 
 static bool

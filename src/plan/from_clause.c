@@ -97,6 +97,8 @@ read_entry(SePlan *plan, int rti)
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 					 errmsg("a subquery in FROM is not supported in a continuous view"),
 					 errhint("Write it as one SELECT over the stream."),
+					 exprLocation((Node *) rte->subquery->targetList) >= 0 ?
+					 se_plan_node_position(plan, rte->subquery->targetList) :
 					 se_plan_rte_position(plan, rti)));
 			break;
 		case RTE_VALUES:

@@ -76,8 +76,9 @@ find_word(const char *text, const char *keyword, const char *word)
 	int			found = -1;
 	int			token;
 
-	/* already parsed once, so the scanner has nothing to complain about */
+	/* already parsed once, so the scanner has nothing new to complain about */
 	scanner = scanner_init(text, &extra, &no_keywords, NULL);
+	extra.escape_string_warning = false;
 	while (found < 0 && (token = core_yylex(&value, &location, scanner)) != 0)
 	{
 		if (token != TOKEN_IDENT)

@@ -278,7 +278,7 @@ refuse_sublink(SePlan *plan, const SubLink *sublink)
 			what = "ALL (SELECT ...)";
 			break;
 		case ANY_SUBLINK:
-			what = sublink->operName == NIL ? "IN (SELECT ...)" : "ANY (SELECT ...)";
+			what = "IN or ANY (SELECT ...)";
 			break;
 		case ARRAY_SUBLINK:
 			what = "ARRAY(SELECT ...)";

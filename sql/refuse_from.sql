@@ -1,0 +1,47 @@
+-- What FROM of a continuous view may not be, and what the refusals say.
+CREATE FOREIGN TABLE bid (auction bigint, price bigint, tags text[], doc text,
+    date_time timestamptz OPTIONS (event_time 'true'), seen timestamptz)
+    SERVER stream_engine OPTIONS (watermark 'date_time');
+CREATE FOREIGN TABLE ask (auction bigint, date_time timestamptz OPTIONS (event_time 'true')) SERVER stream_engine;
+CREATE FOREIGN TABLE parent (auction bigint) SERVER stream_engine;
+CREATE FOREIGN TABLE child () INHERITS (parent) SERVER stream_engine;
+CREATE FOREIGN DATA WRAPPER foreigner;
+CREATE SERVER elsewhere FOREIGN DATA WRAPPER foreigner;
+CREATE FOREIGN TABLE distant (v int) SERVER elsewhere;
+CREATE TABLE side (key bigint, value text);
+CREATE TABLE parts (key bigint) PARTITION BY LIST (key);
+CREATE VIEW cheap AS SELECT * FROM bid WHERE price < 10;
+CREATE MATERIALIZED VIEW old AS SELECT 1 AS v;
+
+-- no stream
+SELECT stream_engine.explain('SELECT 1 AS one');
+SELECT stream_engine.explain('SELECT * FROM (VALUES (1), (2)) AS v (x)');
+SELECT stream_engine.explain('VALUES (1), (2)');
+SELECT stream_engine.explain('SELECT window_start FROM tumble(timestamptz ''2020-01-01'', ''1 s'')');
+-- something else that is not a stream
+SELECT stream_engine.explain('SELECT * FROM side');
+SELECT stream_engine.explain('SELECT * FROM parts');
+SELECT stream_engine.explain('SELECT * FROM cheap');
+SELECT stream_engine.explain('SELECT * FROM old');
+SELECT stream_engine.explain('SELECT * FROM distant');
+SELECT stream_engine.explain('SELECT relname FROM pg_class');
+SELECT stream_engine.explain('SELECT * FROM (SELECT auction FROM bid) AS s');
+SELECT stream_engine.explain('SELECT * FROM generate_series(1, 3) AS g (x)');
+-- more than one
+SELECT stream_engine.explain('SELECT b.price FROM bid b, ask a WHERE a.auction = b.auction');
+SELECT stream_engine.explain('SELECT b.price FROM bid b JOIN ask a USING (auction)');
+SELECT stream_engine.explain('SELECT b.price FROM bid b LEFT JOIN ask a ON a.auction = b.auction');
+SELECT stream_engine.explain('SELECT a.price FROM bid a, bid b WHERE a.auction = b.auction');
+SELECT stream_engine.explain('SELECT b.price, s.value FROM bid b JOIN side s ON s.key = b.auction');
+SELECT stream_engine.explain('SELECT b.price, s.value FROM side s NATURAL JOIN bid b');
+SELECT stream_engine.explain('SELECT price, x FROM bid, (VALUES (1), (2)) AS v (x)');
+SELECT stream_engine.explain('SELECT price, m FROM bid, LATERAL (SELECT max(value) AS m FROM side WHERE key = auction) s');
+SELECT stream_engine.explain('SELECT auction FROM parent');
+SELECT stream_engine.explain('SELECT auction FROM ONLY parent');
+-- functions that make rows
+SELECT stream_engine.explain('SELECT auction, tag FROM bid, unnest(tags) AS tag');
+SELECT stream_engine.explain('SELECT auction, x FROM bid, ROWS FROM (generate_series(1, 2), generate_series(1, 3)) AS g (x, y)');
+SELECT stream_engine.explain('SELECT auction, x.id FROM bid, XMLTABLE(''/a'' PASSING (doc::xml) COLUMNS id int) AS x');
+SELECT stream_engine.explain('SELECT auction, n FROM bid, tumble(date_time, ''1 s'') WITH ORDINALITY AS w (s, e, t, n)');
+SELECT stream_engine.explain('SELECT auction FROM bid, tumble(date_time, ''1 s'') AS a, hop(date_time, ''1 s'', ''2 s'') AS b');
+SELECT stream_engine.explain('SELECT auction, window_end FROM bid LEFT JOIN LATERAL hop(date_time, ''2 s'', ''1 s'') ON true');

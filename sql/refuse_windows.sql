@@ -1,0 +1,35 @@
+-- What the window function of a continuous view may not be, and what the refusals say.
+CREATE FOREIGN TABLE bid (auction bigint, price bigint, size interval,
+    date_time timestamptz OPTIONS (event_time 'true'), seen timestamptz)
+    SERVER stream_engine OPTIONS (watermark 'date_time');
+CREATE FOREIGN TABLE untimed (v int, ts timestamptz) SERVER stream_engine;
+
+-- not the event time
+SELECT stream_engine.explain('SELECT window_end, count(*) FROM bid, tumble(seen, ''1 s'') GROUP BY 1');
+SELECT stream_engine.explain('SELECT window_end, count(*) FROM bid, tumble(date_time + interval ''1 s'', ''1 s'') GROUP BY 1');
+SELECT stream_engine.explain('SELECT window_end, count(*) FROM bid, tumble(date_time::timestamp, ''1 s'') GROUP BY 1');
+SELECT stream_engine.explain('SELECT window_end, count(*) FROM bid, tumble(now(), ''1 s'') GROUP BY 1');
+SELECT stream_engine.explain('SELECT window_end, count(*) FROM bid, tumble(proctime(), ''1 s'') GROUP BY 1');
+SELECT stream_engine.explain('SELECT window_end, count(*) FROM untimed, tumble(ts, ''1 s'') GROUP BY 1');
+-- not a constant
+SELECT stream_engine.explain('SELECT window_end, count(*) FROM bid, tumble(date_time, size) GROUP BY 1');
+SELECT stream_engine.explain('SELECT window_end, count(*) FROM bid, tumble(date_time, current_setting(''a.b'')::interval) GROUP BY 1');
+SELECT stream_engine.explain('SELECT window_end, count(*) FROM bid, hop(date_time, size, ''1 s'') GROUP BY 1');
+SELECT stream_engine.explain('SELECT window_end, count(*) FROM bid, cumulate(date_time, size, ''1 s'') GROUP BY 1');
+SELECT stream_engine.explain('SELECT window_end, count(*) FROM bid, tumble(date_time, ''1 s'', shift => size) GROUP BY 1');
+SELECT stream_engine.explain('SELECT window_end, count(*) FROM bid, tumble(date_time, NULL) GROUP BY 1');
+SELECT stream_engine.explain('SELECT window_end, count(*) FROM bid, tumble(date_time, ''1 s'', timezone => ''Europe/Berlin'') GROUP BY 1');
+-- not a size
+SELECT stream_engine.explain('SELECT window_end, count(*) FROM bid, tumble(date_time, ''0'') GROUP BY 1');
+SELECT stream_engine.explain('SELECT window_end, count(*) FROM bid, tumble(date_time, ''-1 s'') GROUP BY 1');
+SELECT stream_engine.explain('SELECT window_end, count(*) FROM bid, tumble(date_time, ''1 month'') GROUP BY 1');
+SELECT stream_engine.explain('SELECT window_end, count(*) FROM bid, tumble(date_time, ''1 day'', ''1 year'') GROUP BY 1');
+SELECT stream_engine.explain('SELECT window_end, count(*) FROM bid, hop(date_time, ''0'', ''1 s'') GROUP BY 1');
+SELECT stream_engine.explain('SELECT window_end, count(*) FROM bid, hop(date_time, ''1 us'', ''1 day'') GROUP BY 1');
+SELECT stream_engine.explain('SELECT window_end, count(*) FROM bid, cumulate(date_time, ''3 s'', ''10 s'') GROUP BY 1');
+-- later
+SELECT stream_engine.explain('SELECT window_end, count(*) FROM bid, session(date_time, ''10 s'') GROUP BY 1');
+SELECT stream_engine.explain('SELECT window_id, count(*) FROM bid, count_window(100) GROUP BY 1');
+-- in the wrong place
+SELECT stream_engine.explain('SELECT tumble(date_time, ''1 s''), auction FROM bid');
+SELECT stream_engine.explain('SELECT window_start, count(*) FROM bid, cumulate(date_time, ''1 s'', ''10 s'') GROUP BY window_start');
