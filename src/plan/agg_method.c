@@ -31,7 +31,7 @@
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
-static void check_collations(SePlan *plan, const Aggref *aggref);
+static void check_collation(SePlan *plan, const Aggref *aggref);
 static bool is_min_or_max(SeAggNative native);
 static bool distinct_is_hashable(const Aggref *aggref);
 static bool appends_rows(Oid transition);
@@ -46,7 +46,7 @@ se_agg_call_make(SePlan *plan, const Aggref *aggref, int number)
 	HeapTuple	tuple;
 	Form_pg_aggregate form;
 
-	check_collations(plan, aggref);
+	check_collation(plan, aggref);
 	call->aggref = copyObject((Aggref *) aggref);
 	call->aggref->aggno = number;
 	call->aggref->aggtransno = number;
@@ -127,28 +127,20 @@ choose_method(const Aggref *aggref, Form_pg_aggregate form)
 	return SE_AGG_REPLAY;
 }
 
-/* Comparing without a collation would fail at the first row; say so now. */
+/* Comparing texts without a collation would fail at the second row; say so now. */
 static void
-check_collations(SePlan *plan, const Aggref *aggref)
+check_collation(SePlan *plan, const Aggref *aggref)
 {
 	SeAggNative native = se_agg_native(aggref->aggfnoid);
-	ListCell   *lc;
 
-	if (aggref->aggdistinct == NIL && aggref->aggorder == NIL &&
-		native != SE_NATIVE_MIN_TEXT && native != SE_NATIVE_MAX_TEXT)
-		return;
-	foreach(lc, aggref->args)
-	{
-		Node	   *argument = (Node *) lfirst_node(TargetEntry, lc)->expr;
-
-		if (type_is_collatable(exprType(argument)) && !OidIsValid(exprCollation(argument)))
-			ereport(ERROR,
-					(errcode(ERRCODE_INDETERMINATE_COLLATION),
-					 errmsg("could not determine which collation to use for aggregate %s()",
-							get_func_name(aggref->aggfnoid)),
-					 errhint("Use the COLLATE clause to set the collation explicitly."),
-					 se_plan_node_position(plan, argument)));
-	}
+	if ((native == SE_NATIVE_MIN_TEXT || native == SE_NATIVE_MAX_TEXT) &&
+		!OidIsValid(aggref->inputcollid))
+		ereport(ERROR,
+				(errcode(ERRCODE_INDETERMINATE_COLLATION),
+				 errmsg("could not determine which collation to use for aggregate %s()",
+						get_func_name(aggref->aggfnoid)),
+				 errhint("Use the COLLATE clause to set the collation explicitly."),
+				 se_plan_node_position(plan, linitial_node(TargetEntry, aggref->args)->expr)));
 }
 
 static bool

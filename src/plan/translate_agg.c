@@ -149,18 +149,15 @@ read_keys(SePlan *plan, Grouping *grouping)
 	}
 }
 
-/* Groups are found by hashing, and rows of an updated result by a unique index. */
+/*
+ * Groups are found by hashing, and rows of an updated result by a unique index. The
+ * parser has seen to it that a key has a collation.
+ */
 static void
 check_key(SePlan *plan, const Grouping *grouping, const SortGroupClause *clause, Node *key)
 {
 	Oid			type = exprType(key);
 
-	if (type_is_collatable(type) && !OidIsValid(exprCollation(key)))
-		ereport(ERROR,
-				(errcode(ERRCODE_INDETERMINATE_COLLATION),
-				 errmsg("could not determine which collation to use for grouping"),
-				 errhint("Use the COLLATE clause to set the collation explicitly."),
-				 se_plan_node_position(plan, key)));
 	if (!clause->hashable)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
