@@ -10,13 +10,13 @@
 
 #include "catalog/namespace.h"
 #include "catalog/pg_type.h"
+#include "datatype/timestamp.h"
 #include "flow/graph.h"
 #include "nodes/makefuncs.h"
 #include "nodes/plannodes.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/ruleutils.h"
-#include "utils/timestamp.h"
 
 typedef struct Printer
 {
@@ -257,12 +257,24 @@ append_window(StringInfo out, const SeWindow *window)
 	appendStringInfoChar(out, ')');
 }
 
+/* A length of time in the largest unit that it is a multiple of, whatever IntervalStyle says. */
 static void
 append_interval(StringInfo out, int64 usecs)
 {
-	Interval	interval = {.time = usecs};
+	static const struct
+	{
+		int64		usecs;
+		const char *name;
+	}			units[] =
+	{
+		{USECS_PER_DAY, "d"}, {USECS_PER_HOUR, "h"}, {USECS_PER_MINUTE, "min"},
+		{USECS_PER_SEC, "s"}, {1000, "ms"}, {1, "us"}
+	};
+	int			i = 0;
 
-	appendStringInfoString(out, DatumGetCString(DirectFunctionCall1(interval_out, IntervalPGetDatum(&interval))));
+	while (usecs % units[i].usecs != 0)
+		i++;
+	appendStringInfo(out, INT64_FORMAT " %s", usecs / units[i].usecs, units[i].name);
 }
 
 /* As a person at this search_path would write it. */
