@@ -12,6 +12,7 @@
 #include "catalog/pg_attribute.h"
 #include "catalog/pg_foreign_server.h"
 #include "catalog/pg_foreign_table.h"
+#include "catalog/pg_user_mapping.h"
 #include "commands/defrem.h"
 #include "funcapi.h"
 #include "pgtime.h"
@@ -69,6 +70,8 @@ kind_of(Oid catalog)
 			return "stream";
 		case AttributeRelationId:
 			return "column";
+		case UserMappingRelationId:
+			return "user mapping";
 		default:
 			return "object";
 	}
