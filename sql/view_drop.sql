@@ -60,6 +60,7 @@ DROP ROLE view_drop_owner;
 -- and the extension with everything
 CREATE MATERIALIZED VIEW a WITH (stream_engine.continuous) AS SELECT k FROM s;
 DROP EXTENSION stream_engine;
+SET client_min_messages = warning;
 DROP EXTENSION stream_engine CASCADE;
 SELECT to_regclass('a'), to_regclass('s'), to_regnamespace('stream_engine'), to_regnamespace('stream_engine_definitions');
 CREATE EXTENSION stream_engine;

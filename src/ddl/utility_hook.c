@@ -38,6 +38,7 @@ static const Door doors[] = {
 	{T_TransactionStmt, end_prepared},
 	{T_CreateTableAsStmt, se_create_view},
 	{T_ExplainStmt, se_create_view_explain},
+	{T_RefreshMatViewStmt, se_refresh},
 	{T_CopyStmt, se_write_guard_copy},
 	{T_DropStmt, se_matview_forms},
 	{T_RenameStmt, se_matview_forms},
