@@ -25,8 +25,8 @@ extern SeStore *se_store_open(MemoryContext memory, Oid job, int unit, int64 las
 extern void se_store_restore(SeStore *store, SeOperator **operators, int noperators);
 
 /*
- * One commit: begin; reclaim (calls rewrite of operators for the oldest chunks, at
- * most as many bytes as were appended last time); the caller then calls every
+ * One commit: begin reclaims (calls rewrite of operators for records of the oldest
+ * chunks, so much that writes are at most doubled); the caller then calls every
  * operator's snapshot with the returned writer; finish writes the last chunk and
  * returns the newest sequence number. All inside the caller's writing transaction.
  */

@@ -12,10 +12,12 @@
  *
  * Reclaim keeps the table small without ever pausing for the whole state (N23). When
  * all chunks hold more than twice what is live (and a bit), a commit takes chunks from
- * the old end, lets their operators write anew what of them is still state, and
- * deletes them: about twice the bytes that operators appended in the commit before.
- * At most half of what it takes is live on average, so at most as much is written anew
- * as was new: write amplification 2. The newest chunk always stays.
+ * the old end: operators mark what of them is still state, the chunks are deleted, and
+ * the snapshot of the same commit writes the marked anew. It stops when that is as
+ * much as was new in the commit before: write amplification 2. It takes twice what was
+ * new, of which at most half is live on average, so the table does not grow; or an
+ * eighth of the excess if that is more, since chunks without live records cost next to
+ * nothing. The newest chunk always stays.
  *
  * Locks: the result table is locked before any chunk is touched. A DROP holds its
  * lock on that table when it deletes the chunks, so the two never wait for each
@@ -71,17 +73,16 @@ struct SeStore
 	int64		oldest;			/* number of the oldest chunk; last_seq + 1 if none */
 	int64		last_seq;
 	uint64		total_bytes;	/* of all chunks, rows and all */
-	uint64		new_bytes;		/* operators' records of the last snapshots */
+	uint64		new_bytes;		/* records of the last commit that were not written anew */
 	uint64		last_bytes;		/* all that the last commit wrote here */
 
 	/* a commit in the making */
 	bool		committing;
-	bool		rewriting;		/* appended records come from reclaim */
 	bool		reclaimed;		/* chunks were deleted: a new one must say so */
 	Relation	table;
 	CatalogIndexState indexes;
-	uint64		adding_bytes;	/* new_bytes of this commit */
-	uint64		rewritten_bytes;
+	uint64		appended_bytes; /* records of this commit */
+	uint64		marked_bytes;	/* records that reclaim deletes and operators still need */
 	uint64		written_bytes;
 	SeChunkPacker packer;
 	int			nwaiting;
@@ -109,13 +110,13 @@ typedef struct Delivery
 {
 	SeOperator **operators;
 	int			noperators;
-	bool		rewrite;		/* else restore */
+	SeStore    *reclaiming;		/* not NULL: rewrite, else restore */
 } Delivery;
 
 static void append_record(SeSnapshotWriter *writer, int operator_id, const void *bytes, Size len);
 static void take_chunk(void *arg, const char *bytes, Size len);
 static void write_group(SeStore *store);
-static void reclaim(SeStore *store, SeOperator **operators, int noperators);
+static void reclaim(SeStore *store, SeOperator **operators, int noperators, uint64 excess);
 static void delete_run(SeStore *store, List *run);
 static void deliver(void *arg, int operator_id, const void *record, Size len);
 static void chunk_scan_begin(ChunkScan *scan, Relation table, const SeStore *store, int64 from);
@@ -149,7 +150,7 @@ void
 se_store_restore(SeStore *store, SeOperator **operators, int noperators)
 {
 	Relation	table = se_table_open("state_chunks", RowExclusiveLock);
-	Delivery	delivery = {operators, noperators, false};
+	Delivery	delivery = {operators, noperators, NULL};
 	SeChunkReader reader;
 	ChunkScan	scan;
 	int64		next = 0;		/* expected number; 0 = none seen yet */
@@ -207,8 +208,8 @@ se_store_begin(SeStore *store, SeOperator **operators, int noperators, uint64 li
 	lock_result(store->job);
 	store->committing = true;
 	store->reclaimed = false;
-	store->adding_bytes = 0;
-	store->rewritten_bytes = 0;
+	store->appended_bytes = 0;
+	store->marked_bytes = 0;
 	store->written_bytes = 0;
 	store->nwaiting = 0;
 	store->packer.used = 0;
@@ -218,7 +219,8 @@ se_store_begin(SeStore *store, SeOperator **operators, int noperators, uint64 li
 	store->indexes = NULL;
 
 	if (store->total_bytes > 2 * live_bytes + SLACK_BYTES)
-		reclaim(store, operators, noperators);
+		reclaim(store, operators, noperators,
+				store->total_bytes - 2 * live_bytes - SLACK_BYTES);
 	return &store->writer;
 }
 
@@ -238,7 +240,7 @@ se_store_finish(SeStore *store)
 	store->table = NULL;
 	MemoryContextReset(store->commit);
 
-	store->new_bytes = store->adding_bytes;
+	store->new_bytes = store->appended_bytes - Min(store->appended_bytes, store->marked_bytes);
 	store->last_bytes = store->written_bytes;
 	store->committing = false;
 	return store->last_seq;
@@ -263,17 +265,14 @@ se_store_delete_job(Oid job)
 	se_table_delete_all("state_chunks", job);
 }
 
-/* The writer's append: a record of an operator's snapshot or rewrite. */
+/* The writer's append: a record of an operator's snapshot. */
 static void
 append_record(SeSnapshotWriter *writer, int operator_id, const void *bytes, Size len)
 {
 	SeStore    *store = (SeStore *) writer;
 
 	Assert(store->committing);
-	if (store->rewriting)
-		store->rewritten_bytes += len + sizeof(SeRecordHeader);
-	else
-		store->adding_bytes += len + sizeof(SeRecordHeader);
+	store->appended_bytes += len + sizeof(SeRecordHeader);
 	se_chunk_add(&store->packer, operator_id, bytes, len);
 }
 
@@ -335,21 +334,20 @@ write_group(SeStore *store)
 
 /* Take chunks from the old end; see the top of the file for how many. */
 static void
-reclaim(SeStore *store, SeOperator **operators, int noperators)
+reclaim(SeStore *store, SeOperator **operators, int noperators, uint64 excess)
 {
-	Delivery	delivery = {operators, noperators, true};
-	uint64		take = Max(2 * store->new_bytes, LEAST_TAKEN);
-	uint64		rewrite = Max(store->new_bytes, SE_CHUNK_BYTES);
+	Delivery	delivery = {operators, noperators, store};
+	uint64		take = Max(Max(2 * store->new_bytes, excess / 8), LEAST_TAKEN);
+	uint64		mark = Max(store->new_bytes, SE_CHUNK_BYTES);
 	uint64		taken = 0;
 	uint64		run_bytes = 0;	/* of the chunks in `run` */
 	int64		newest = store->last_seq;	/* as of the last commit: it stays */
 	int64		next = store->oldest;
-	List	   *run = NIL;		/* chunks read whose last record goes on in the next */
+	List	   *run = NIL;		/* chunks read of which the last record goes on */
 	SeChunkReader reader;
 	ChunkScan	scan;
 
 	se_chunk_reader_init(&reader, deliver, &delivery);
-	store->rewriting = true;
 	chunk_scan_begin(&scan, store->table, store, next);
 	while (chunk_scan_next(&scan) && scan.seq < newest)
 	{
@@ -357,7 +355,7 @@ reclaim(SeStore *store, SeOperator **operators, int noperators)
 			incomplete(store, next, scan.seq - 1);
 		next++;
 		/* A record over several chunks is taken whole or not at all. */
-		if (reader.partial == NULL && (taken >= take || store->rewritten_bytes > rewrite))
+		if (reader.partial == NULL && (taken >= take || store->marked_bytes > mark))
 			break;
 		se_chunk_read(&reader, scan.bytes, scan.len);
 		run = lappend(run, memcpy(palloc(sizeof(ItemPointerData)), &scan.tid, sizeof(ItemPointerData)));
@@ -377,10 +375,9 @@ reclaim(SeStore *store, SeOperator **operators, int noperators)
 	chunk_scan_end(&scan);
 	if (reader.partial)
 		pfree(reader.partial);
-	store->rewriting = false;
 }
 
-/* Delete chunks whose records are all written anew. */
+/* Delete chunks whose records have all been shown to their operators. */
 static void
 delete_run(SeStore *store, List *run)
 {
@@ -403,10 +400,10 @@ deliver(void *arg, int operator_id, const void *record, Size len)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 errmsg("saved state names operator %d, which the query does not have", operator_id)));
-	if (delivery->rewrite)
-		op->ops->rewrite(op, record, len);
-	else
+	if (delivery->reclaiming == NULL)
 		op->ops->restore(op, record, len);
+	else if (op->ops->rewrite(op, record, len))
+		delivery->reclaiming->marked_bytes += len + sizeof(SeRecordHeader);
 }
 
 /* Walk the chunks of a unit from a number on, in order. */

@@ -98,9 +98,10 @@ se_op_no_snapshot(SeOperator *op, SeSnapshotWriter *writer)
 {
 }
 
-void
+bool
 se_op_no_rewrite(SeOperator *op, const void *record, Size len)
 {
+	return false;
 }
 
 /* A stateless operator never wrote a record: this one is not its own. */

@@ -119,11 +119,11 @@ typedef struct SeOperatorOps
 	void		(*snapshot) (SeOperator *op, SeSnapshotWriter *writer);
 
 	/*
-	 * The records of this operator that the checkpoint is about to delete: append
-	 * again what is still state. Called between snapshot calls' begin and end,
-	 * before this operator's own snapshot.
+	 * A record of this operator that the checkpoint is about to delete: mark what
+	 * of it is still state, so that the snapshot that follows in the same commit
+	 * appends it again. Returns whether anything was. Runs no user code.
 	 */
-	void		(*rewrite) (SeOperator *op, const void *record, Size len);
+	bool		(*rewrite) (SeOperator *op, const void *record, Size len);
 
 	/*
 	 * Play one record back, in written order, before anything else is called.
@@ -224,7 +224,7 @@ extern void se_op_forward_end(SeOperator *op, int input);
 extern bool se_op_nothing_to_resume(SeOperator *op);
 extern void se_op_no_prepare(SeOperator *op);
 extern void se_op_no_snapshot(SeOperator *op, SeSnapshotWriter *writer);
-extern void se_op_no_rewrite(SeOperator *op, const void *record, Size len);
+extern bool se_op_no_rewrite(SeOperator *op, const void *record, Size len);
 extern void se_op_no_restore(SeOperator *op, const void *record, Size len);	/* raises: it never wrote any */
 extern void se_op_no_restored(SeOperator *op);
 extern void se_op_no_checkpoint_done(SeOperator *op);

@@ -6,8 +6,9 @@
  * At each commit an operator appends records for what changed since the last one;
  * a restore plays all live records back in the order they were written. The
  * checkpoint packs records into chunks (docs/design/checkpoint.md) and reclaims old
- * ones: it hands the oldest records back through `rewrite` and then deletes them, so
- * an operator must append anew whatever of them is still its state.
+ * ones: it shows the oldest records to `rewrite` and then deletes them, so an operator
+ * must append anew, in the same commit, whatever of them is still its state. Records
+ * come back MAXALIGNed.
  */
 #ifndef SE_SNAPSHOT_H
 #define SE_SNAPSHOT_H
