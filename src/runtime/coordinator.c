@@ -323,9 +323,8 @@ end_dropped(List *jobs)
 			continue;
 		if (slot->worker_pid != 0)
 		{
-			/* Nothing of it will be kept. Its exit wakes us. */
-			terminate(slot);
-			due_in(STOP_MS);
+			/* It finds its table gone; unless it waits for something. Its exit wakes us. */
+			ask_to_stop(slot, remembered(slot));
 			continue;
 		}
 		started = list_delete_ptr(started, remembered(slot));
