@@ -16,7 +16,6 @@
 
 static void describe_column(SeKeyColumn *key, TupleDesc desc, int column, Oid eq_operator);
 static SeKeyKind kind_of_operator(Oid eq_operator, Oid collation);
-static Datum prepare_value(const SeKeyColumn *key, Datum value);
 static uint64 hash_value(SeKeyColumn *key, Datum value);
 static uint64 hash_bytes_of(const char *bytes, Size len);
 
@@ -128,7 +127,7 @@ se_keys_prepare(SeKeys *keys, const SeBatch *batch, const int *rows, int n,
 			}
 			else
 			{
-				values[k] = prepare_value(key, row[key->column]);
+				values[k] = se_key_prepare(key, row[key->column]);
 				hash = mix(hash, hash_value(key, values[k]));
 			}
 		}
@@ -191,8 +190,8 @@ se_keys_equal(SeKeys *keys, const Datum *a, const bool *a_nulls,
 }
 
 /* One bit pattern per by-value key, and no TOAST. */
-static Datum
-prepare_value(const SeKeyColumn *key, Datum value)
+Datum
+se_key_prepare(const SeKeyColumn *key, Datum value)
 {
 	switch (key->kind)
 	{

@@ -58,6 +58,9 @@ extern SeKeys *se_keys_new(TupleDesc desc, List *columns, List *eq_operators);
 extern void se_keys_prepare(SeKeys *keys, const SeBatch *batch, const int *rows, int n,
 							Datum *values, bool *nulls, uint32 *hashes);
 
+/* One value, not NULL, prepared. */
+extern Datum se_key_prepare(const SeKeyColumn *key, Datum value);
+
 /* Hash of one prepared key. */
 extern uint32 se_keys_hash(SeKeys *keys, const Datum *values, const bool *nulls);
 

@@ -177,6 +177,13 @@ se_table_put_at(SeTable *table, uint32 index, uint32 hash,
 	return add_entry(table, index, hash, values, nulls);
 }
 
+SeEntry *
+se_table_reach(SeTable *table, uint32 index)
+{
+	reach_index(table, index);
+	return se_table_entry(table, index);
+}
+
 void
 se_table_touch_rows(SeTable *table, SeEntry **entries, int n)
 {

@@ -88,6 +88,9 @@ extern void se_table_get_rows(SeTable *table, const uint32 *hashes, const Datum 
 extern SeEntry *se_table_put_at(SeTable *table, uint32 index, uint32 hash,
 								const Datum *values, const bool *nulls);
 
+/* The place of an index, made as a gap if it is not there yet. */
+extern SeEntry *se_table_reach(SeTable *table, uint32 index);
+
 /* Remember that entries changed. */
 extern void se_table_touch_rows(SeTable *table, SeEntry **entries, int n);
 

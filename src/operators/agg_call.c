@@ -1,0 +1,654 @@
+/*
+ * operators/agg_call.c
+ *		Aggregates computed by PostgreSQL's own functions: transition, combine, final.
+ *
+ * Runs in: task worker, in a round. The aggregate context of STATE is the caller's
+ * short-lived one, because the state is copied out after every call; of SERIAL it is
+ * the home's; of REPLAY one that is reset per group.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "catalog/pg_aggregate.h"
+#include "executor/executor.h"
+#include "executor/nodeAgg.h"
+#include "nodes/nodeFuncs.h"
+#include "operators/agg_call.h"
+#include "optimizer/optimizer.h"
+#include "parser/parse_agg.h"
+#include "utils/builtins.h"
+#include "utils/datum.h"
+#include "utils/expandeddatum.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/syscache.h"
+
+static void find_functions(SeAggFn *fn);
+static void find_columns(SeAggFn *fn, TupleDesc input);
+static void find_order(SeAggFn *fn);
+static void make_stand_in(SeAggFn *fn);
+static void fmgr_for(FmgrInfo *function, Oid oid, Expr *expr);
+static MemoryContext live_context(SeAggHome *home);
+static void use_context(SeAggFn *fn, MemoryContext context);
+static void get_state(SeAggFn *fn, const char *acc, SeAggState *state);
+static void put_state(SeAggFn *fn, SeAggHome *home, char *acc, const SeAggState *state);
+static Datum call_internal(SeAggFn *fn, FmgrInfo *function, int nargs, Datum a, Datum b);
+static void revive(SeAggFn *fn, SeAggHome *home, SeSerialAcc *acc);
+
+SeAggFn *
+se_agg_fn_new(const SeAggCall *call, SeAggMethod method, TupleDesc input, SeOperatorEnv *env)
+{
+	SeAggFn    *fn = palloc0(sizeof(SeAggFn));
+
+	fn->call = call;
+	fn->method = method;
+	fn->aggref = call->aggref;
+	find_columns(fn, input);
+	find_functions(fn);
+	if (method == SE_AGG_REPLAY)
+		find_order(fn);
+	make_stand_in(fn);
+	return fn;
+}
+
+uint32
+se_agg_fn_size(const SeAggFn *fn)
+{
+	switch (fn->method)
+	{
+		case SE_AGG_STATE:
+			return sizeof(SeStateAcc);
+		case SE_AGG_SERIAL:
+			return sizeof(SeSerialAcc);
+		default:
+			return sizeof(SeReplayAcc);
+	}
+}
+
+/* Where the arguments come from. */
+static void
+find_columns(SeAggFn *fn, TupleDesc input)
+{
+	Aggref	   *aggref = fn->aggref;
+
+	fn->ndirect = list_length(aggref->aggdirectargs);
+	fn->direct = palloc0(Max(fn->ndirect, 1) * sizeof(SeAggColumn));
+	for (int i = 0; i < fn->ndirect; i++)
+	{
+		Node	   *arg = list_nth(aggref->aggdirectargs, i);
+		SeAggColumn *column = &fn->direct[i];
+
+		get_typlenbyval(exprType(arg), &column->typlen, &column->byval);
+		if (IsA(arg, Const))
+		{
+			column->column = -1;
+			column->constant = ((Const *) arg)->constvalue;
+			column->constant_null = ((Const *) arg)->constisnull;
+		}
+		else if (IsA(arg, Var))
+			column->column = ((Var *) arg)->varattno - 1;
+		else
+			column->column = list_nth_int(fn->call->args, i);
+	}
+
+	fn->nargs = list_length(aggref->args);
+	fn->args = palloc0(Max(fn->nargs, 1) * sizeof(SeAggColumn));
+	for (int i = 0; i < fn->nargs; i++)
+	{
+		fn->args[i].column = se_agg_arg_column(fn->call, i);
+		fn->args[i].byval = TupleDescAttr(input, fn->args[i].column)->attbyval;
+		fn->args[i].typlen = TupleDescAttr(input, fn->args[i].column)->attlen;
+	}
+}
+
+/* Look the aggregate up and make its functions callable. */
+static void
+find_functions(SeAggFn *fn)
+{
+	Aggref	   *aggref = fn->aggref;
+	HeapTuple	tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(aggref->aggfnoid));
+	Form_pg_aggregate form;
+	Oid			types[FUNC_MAX_ARGS];
+	int			ntypes;
+	Oid			transtype;
+	Datum		initial;
+	bool		initial_null;
+	Expr	   *expr;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for aggregate %u", aggref->aggfnoid);
+	form = (Form_pg_aggregate) GETSTRUCT(tuple);
+
+	ntypes = get_aggregate_argtypes(aggref, types);
+	transtype = resolve_aggregate_transtype(aggref->aggfnoid, form->aggtranstype, types, ntypes);
+	get_typlenbyval(transtype, &fn->typlen, &fn->byval);
+	fn->ntrans = AGGKIND_IS_ORDERED_SET(aggref->aggkind) ? fn->nargs : ntypes;
+
+	build_aggregate_transfn_expr(types, ntypes, fn->ndirect, aggref->aggvariadic, transtype,
+								 aggref->inputcollid, form->aggtransfn, InvalidOid, &expr, NULL);
+	fmgr_for(&fn->transition, form->aggtransfn, expr);
+	if (OidIsValid(form->aggcombinefn))
+	{
+		build_aggregate_transfn_expr(&transtype, 1, 0, false, transtype, aggref->inputcollid,
+									 form->aggcombinefn, InvalidOid, &expr, NULL);
+		fmgr_for(&fn->combine, form->aggcombinefn, expr);
+	}
+	if (OidIsValid(form->aggserialfn))
+	{
+		build_aggregate_serialfn_expr(form->aggserialfn, &expr);
+		fmgr_for(&fn->serial, form->aggserialfn, expr);
+	}
+	if (OidIsValid(form->aggdeserialfn))
+	{
+		build_aggregate_deserialfn_expr(form->aggdeserialfn, &expr);
+		fmgr_for(&fn->deserial, form->aggdeserialfn, expr);
+	}
+	fn->nfinal = 1 + (form->aggfinalextra ? ntypes : fn->ndirect);
+	fn->final_modifies = form->aggfinalmodify != AGGMODIFY_READ_ONLY;
+	if (OidIsValid(form->aggfinalfn))
+	{
+		build_aggregate_finalfn_expr(types, fn->nfinal, transtype, aggref->aggtype,
+									 aggref->inputcollid, form->aggfinalfn, &expr);
+		fmgr_for(&fn->final, form->aggfinalfn, expr);
+	}
+	get_typlenbyval(aggref->aggtype, &fn->result_typlen, &fn->result_byval);
+
+	initial = SysCacheGetAttr(AGGFNOID, tuple, Anum_pg_aggregate_agginitval, &initial_null);
+	fn->has_initial = !initial_null;
+	if (fn->has_initial)
+	{
+		char	   *literal = TextDatumGetCString(initial);
+		Oid			input;
+		Oid			param;
+
+		getTypeInputInfo(transtype, &input, &param);
+		fn->initial = OidInputFunctionCall(input, literal, param, -1);
+	}
+	ReleaseSysCache(tuple);
+
+	if (fn->method == SE_AGG_SERIAL &&
+		(!OidIsValid(fn->serial.fn_oid) || !OidIsValid(fn->deserial.fn_oid)))
+		elog(ERROR, "aggregate %u cannot serialize its state", aggref->aggfnoid);
+}
+
+static void
+fmgr_for(FmgrInfo *function, Oid oid, Expr *expr)
+{
+	fmgr_info(oid, function);
+	fmgr_info_set_expr((Node *) expr, function);
+}
+
+/* DISTINCT sorts by all its arguments, beginning with those of ORDER BY. */
+static void
+find_order(SeAggFn *fn)
+{
+	Aggref	   *aggref = fn->aggref;
+	List	   *clauses = aggref->aggdistinct != NIL ? aggref->aggdistinct : aggref->aggorder;
+
+	if (AGGKIND_IS_ORDERED_SET(aggref->aggkind))
+		return;					/* its own functions sort */
+	fn->distinct = aggref->aggdistinct != NIL;
+	fn->nsort = list_length(clauses);
+	fn->sort_args = palloc0(Max(fn->nsort, 1) * sizeof(int));
+	fn->sort = palloc0(Max(fn->nsort, 1) * sizeof(SortSupportData));
+	for (int i = 0; i < fn->nsort; i++)
+	{
+		SortGroupClause *clause = list_nth_node(SortGroupClause, clauses, i);
+		TargetEntry *tle = get_sortgroupclause_tle(clause, aggref->args);
+		SortSupport sort = &fn->sort[i];
+
+		fn->sort_args[i] = tle->resno - 1;
+		sort->ssup_cxt = CurrentMemoryContext;
+		sort->ssup_collation = exprCollation((Node *) tle->expr);
+		sort->ssup_nulls_first = clause->nulls_first;
+		PrepareSortSupportFromOrderingOp(clause->sortop, sort);
+	}
+}
+
+/*
+ * What aggregate support functions look at (V55). The per-call structures are as large
+ * as this major version has them; only fields by name are set.
+ */
+static void
+make_stand_in(SeAggFn *fn)
+{
+	AggState   *agg = makeNode(AggState);
+	AggStatePerAgg peragg = palloc0(sizeof(AggStatePerAggData));
+	AggStatePerTrans pertrans = palloc0(sizeof(AggStatePerTransData));
+
+	agg->ss.ps.state = CreateExecutorState();
+	agg->tmpcontext = CreateStandaloneExprContext();
+	agg->curaggcontext = makeNode(ExprContext);
+	agg->ss.ps.ps_ExprContext = agg->tmpcontext;
+	agg->numaggs = agg->numtrans = 1;
+	peragg->aggref = fn->aggref;
+	peragg->transno = 0;
+	pertrans->aggref = fn->aggref;
+	pertrans->aggshared = false;
+	agg->peragg = peragg;
+	agg->pertrans = pertrans;
+	agg->curpertrans = pertrans;
+	fn->agg = agg;
+	if (fn->method == SE_AGG_REPLAY)
+		fn->group_context = CreateStandaloneExprContext();
+}
+
+static void
+use_context(SeAggFn *fn, MemoryContext context)
+{
+	fn->agg->curaggcontext->ecxt_per_tuple_memory = context;
+}
+
+static MemoryContext
+live_context(SeAggHome *home)
+{
+	if (home->live == NULL)
+		home->live = AllocSetContextCreate(home->memory,
+										   "stream_engine aggregate states",
+										   ALLOCSET_DEFAULT_SIZES);
+	return home->live;
+}
+
+void
+se_agg_live_account(SeOperatorEnv *env, SeAggHome *home, bool freed)
+{
+	uint64		now = 0;
+
+	if (home->live != NULL && !freed)
+		now = MemoryContextMemAllocated(home->live, true);
+	if (now != home->live_bytes)
+	{
+		se_env_account(env, (int64) now - (int64) home->live_bytes);
+		home->live_bytes = now;
+	}
+}
+
+/* One step of the transition, with nodeAgg.c's rules for NULLs and the first value. */
+void
+se_agg_fn_transition(SeAggFn *fn, SeAggState *state, const Datum *values, const bool *nulls)
+{
+	LOCAL_FCINFO(fcinfo, FUNC_MAX_ARGS);
+
+	if (fn->transition.fn_strict)
+	{
+		for (int i = 0; i < fn->ntrans; i++)
+		{
+			if (nulls[i])
+				return;
+		}
+		if (state->status == SE_AGG_FRESH && !fn->has_initial)
+		{
+			/* The first value is the state; the types are the same. */
+			state->value = values[0];
+			state->status = SE_AGG_VALUE;
+			return;
+		}
+	}
+	if (state->status == SE_AGG_FRESH && fn->has_initial)
+	{
+		state->value = datumCopy(fn->initial, fn->byval, fn->typlen);
+		state->status = SE_AGG_VALUE;
+	}
+	if (fn->transition.fn_strict && state->status != SE_AGG_VALUE)
+		return;
+
+	InitFunctionCallInfoData(*fcinfo, &fn->transition, fn->ntrans + 1,
+							 fn->aggref->inputcollid, (void *) fn->agg, NULL);
+	fcinfo->args[0].value = state->status == SE_AGG_VALUE ? state->value : (Datum) 0;
+	fcinfo->args[0].isnull = state->status != SE_AGG_VALUE;
+	for (int i = 0; i < fn->ntrans; i++)
+	{
+		fcinfo->args[i + 1].value = values[i];
+		fcinfo->args[i + 1].isnull = nulls[i];
+	}
+	state->value = FunctionCallInvoke(fcinfo);
+	state->status = fcinfo->isnull ? SE_AGG_NULL : SE_AGG_VALUE;
+}
+
+/* The final value of a state that may be used up, in the current context. */
+Datum
+se_agg_fn_finish(SeAggFn *fn, const SeAggState *state, const Datum *direct,
+				 const bool *direct_nulls, bool *isnull)
+{
+	LOCAL_FCINFO(fcinfo, FUNC_MAX_ARGS);
+	SeAggState	now = *state;
+	Datum		result;
+	bool		anynull;
+
+	if (now.status == SE_AGG_FRESH)
+	{
+		now.status = fn->has_initial ? SE_AGG_VALUE : SE_AGG_NULL;
+		now.value = fn->has_initial ? datumCopy(fn->initial, fn->byval, fn->typlen) : (Datum) 0;
+	}
+	if (!OidIsValid(fn->final.fn_oid))
+	{
+		*isnull = now.status != SE_AGG_VALUE;
+		return *isnull ? (Datum) 0 : now.value;
+	}
+
+	InitFunctionCallInfoData(*fcinfo, &fn->final, fn->nfinal,
+							 fn->aggref->inputcollid, (void *) fn->agg, NULL);
+	fcinfo->args[0].isnull = now.status != SE_AGG_VALUE;
+	fcinfo->args[0].value = fcinfo->args[0].isnull ? (Datum) 0 :
+		MakeExpandedObjectReadOnly(now.value, false, fn->typlen);
+	anynull = fcinfo->args[0].isnull;
+	for (int i = 1; i < fn->nfinal; i++)
+	{
+		fcinfo->args[i].isnull = i > fn->ndirect || direct_nulls[i - 1];
+		fcinfo->args[i].value = fcinfo->args[i].isnull ? (Datum) 0 : direct[i - 1];
+		anynull |= fcinfo->args[i].isnull;
+	}
+	*isnull = true;
+	if (fn->final.fn_strict && anynull)
+		return (Datum) 0;
+
+	fn->agg->curperagg = fn->agg->peragg;
+	result = FunctionCallInvoke(fcinfo);
+	fn->agg->curperagg = NULL;
+	*isnull = fcinfo->isnull;
+	return *isnull ? (Datum) 0 : se_value_flat(result, fn->result_byval, fn->result_typlen);
+}
+
+static void
+get_state(SeAggFn *fn, const char *acc, SeAggState *state)
+{
+	if (fn->method == SE_AGG_SERIAL)
+	{
+		state->status = ((const SeSerialAcc *) acc)->status;
+		state->value = ((const SeSerialAcc *) acc)->live;
+		return;
+	}
+	state->status = ((const SeStateAcc *) acc)->status;
+	state->value = fn->byval ? ((const SeStateAcc *) acc)->value :
+		PointerGetDatum(((const SeStateAcc *) acc)->blob.bytes);
+}
+
+static void
+put_state(SeAggFn *fn, SeAggHome *home, char *acc, const SeAggState *state)
+{
+	SeStateAcc *to = (SeStateAcc *) acc;
+
+	if (fn->method == SE_AGG_SERIAL)
+	{
+		((SeSerialAcc *) acc)->status = state->status;
+		((SeSerialAcc *) acc)->live = state->value;
+		return;
+	}
+	to->status = state->status;
+	if (state->status != SE_AGG_VALUE)
+		return;
+	if (fn->byval)
+		to->value = state->value;
+	else if (DatumGetPointer(state->value) != to->blob.bytes)
+	{
+		Datum		flat = se_value_flat(state->value, false, fn->typlen);
+
+		se_agg_blob_set(home->arena, &to->blob, DatumGetPointer(flat), se_value_size(flat, fn->typlen));
+	}
+}
+
+void
+se_agg_fn_apply(const SeAggSlot *slot, SeAggHome *home, const SeBatch *batch,
+				const int *rows, char **accs, int n)
+{
+	SeAggFn    *fn = slot->fn;
+	Datum		values[FUNC_MAX_ARGS];
+	bool		nulls[FUNC_MAX_ARGS];
+	MemoryContext context = CurrentMemoryContext;
+
+	Assert(fn->nargs <= FUNC_MAX_ARGS);
+	if (fn->method == SE_AGG_SERIAL)
+		context = live_context(home);
+	use_context(fn, context);
+	fn->agg->curperagg = NULL;
+	for (int i = 0; i < n; i++)
+	{
+		const Datum *row = se_batch_values(batch, rows[i]);
+		const bool *row_nulls = se_batch_nulls(batch, rows[i]);
+		char	   *acc = accs[i] + slot->offset;
+		SeAggState	state;
+
+		for (int k = 0; k < fn->nargs; k++)
+		{
+			values[k] = row[fn->args[k].column];
+			nulls[k] = row_nulls[fn->args[k].column];
+		}
+		if (fn->method == SE_AGG_REPLAY)
+		{
+			se_agg_replay_add(fn, home, (SeReplayAcc *) acc, values, nulls);
+			continue;
+		}
+		if (fn->method == SE_AGG_SERIAL)
+			revive(fn, home, (SeSerialAcc *) acc);
+		get_state(fn, acc, &state);
+		se_agg_fn_transition(fn, &state, values, nulls);
+		put_state(fn, home, acc, &state);
+	}
+}
+
+void
+se_agg_fn_see_group(const SeAggSlot *slot, SeAggHome *home, const SeBatch *batch,
+					const int *rows, char **accs, int n)
+{
+	SeAggFn    *fn = slot->fn;
+	Datum		values[FUNC_MAX_ARGS];
+	bool		nulls[FUNC_MAX_ARGS];
+
+	if (fn->method != SE_AGG_REPLAY || fn->ndirect == 0)
+		return;
+	for (int i = 0; i < n; i++)
+	{
+		SeReplayAcc *acc = (SeReplayAcc *) (accs[i] + slot->offset);
+
+		if (acc->direct != NULL)
+			continue;
+		for (int k = 0; k < fn->ndirect; k++)
+		{
+			const SeAggColumn *column = &fn->direct[k];
+
+			values[k] = column->column < 0 ? column->constant :
+				se_batch_values(batch, rows[i])[column->column];
+			nulls[k] = column->column < 0 ? column->constant_null :
+				se_batch_nulls(batch, rows[i])[column->column];
+		}
+		se_agg_replay_direct(fn, home, acc, values, nulls);
+	}
+}
+
+/* Combine as nodeAgg.c does when it finishes a parallel aggregate. */
+void
+se_agg_fn_merge(const SeAggSlot *slot, SeAggHome *home, char *to, const char *from)
+{
+	LOCAL_FCINFO(fcinfo, 2);
+	SeAggFn    *fn = slot->fn;
+	SeAggState	a;
+	SeAggState	b;
+
+	if (!OidIsValid(fn->combine.fn_oid) || fn->method == SE_AGG_REPLAY)
+		elog(ERROR, "aggregate %u cannot combine states", fn->aggref->aggfnoid);
+	get_state(fn, from + slot->offset, &b);
+	if (b.status == SE_AGG_FRESH)
+		return;
+	use_context(fn, CurrentMemoryContext);
+	fn->agg->curperagg = NULL;
+	if (fn->method == SE_AGG_SERIAL)
+	{
+		const SeSerialAcc *other = (const SeSerialAcc *) (from + slot->offset);
+
+		revive(fn, home, (SeSerialAcc *) (to + slot->offset));
+		if (b.status == SE_AGG_VALUE && other->live == (Datum) 0)
+			b.value = call_internal(fn, &fn->deserial, 2, PointerGetDatum(other->serialized.bytes), 0);
+		use_context(fn, live_context(home));
+	}
+	get_state(fn, to + slot->offset, &a);
+
+	if (a.status == SE_AGG_FRESH && fn->has_initial)
+	{
+		a.value = datumCopy(fn->initial, fn->byval, fn->typlen);
+		a.status = SE_AGG_VALUE;
+	}
+	if (fn->combine.fn_strict)
+	{
+		if (b.status != SE_AGG_VALUE)
+			return;
+		if (a.status != SE_AGG_VALUE)
+		{
+			put_state(fn, home, to + slot->offset, &b);
+			return;
+		}
+	}
+	InitFunctionCallInfoData(*fcinfo, &fn->combine, 2, fn->aggref->inputcollid, (void *) fn->agg, NULL);
+	fcinfo->args[0].value = a.value;
+	fcinfo->args[0].isnull = a.status != SE_AGG_VALUE;
+	fcinfo->args[1].value = b.value;
+	fcinfo->args[1].isnull = b.status != SE_AGG_VALUE;
+	a.value = FunctionCallInvoke(fcinfo);
+	a.status = fcinfo->isnull ? SE_AGG_NULL : SE_AGG_VALUE;
+	put_state(fn, home, to + slot->offset, &a);
+}
+
+Datum
+se_agg_fn_final(const SeAggSlot *slot, SeAggHome *home, char *acc, bool *isnull)
+{
+	SeAggFn    *fn = slot->fn;
+	SeAggState	state;
+	Datum		result;
+
+	acc += slot->offset;
+	if (fn->method == SE_AGG_REPLAY)
+		return se_agg_replay_final(fn, (SeReplayAcc *) acc, isnull);
+
+	use_context(fn, CurrentMemoryContext);
+	if (fn->method == SE_AGG_SERIAL)
+		revive(fn, home, (SeSerialAcc *) acc);
+	get_state(fn, acc, &state);
+	if (state.status == SE_AGG_VALUE && fn->final_modifies)
+	{
+		/* The state goes on; the final function gets one of its own. */
+		if (fn->method == SE_AGG_STATE)
+			state.value = datumCopy(state.value, fn->byval, fn->typlen);
+		else
+			state.value = call_internal(fn, &fn->deserial, 2,
+										call_internal(fn, &fn->serial, 1, state.value, 0), 0);
+	}
+	result = se_agg_fn_finish(fn, &state, NULL, NULL, isnull);
+	return result;
+}
+
+static Datum
+call_internal(SeAggFn *fn, FmgrInfo *function, int nargs, Datum a, Datum b)
+{
+	LOCAL_FCINFO(fcinfo, 2);
+	Datum		result;
+
+	InitFunctionCallInfoData(*fcinfo, function, nargs, InvalidOid, (void *) fn->agg, NULL);
+	fcinfo->args[0].value = a;
+	fcinfo->args[0].isnull = false;
+	if (nargs > 1)
+	{
+		fcinfo->args[1].value = b;
+		fcinfo->args[1].isnull = false;
+	}
+	result = FunctionCallInvoke(fcinfo);
+	if (fcinfo->isnull)
+		elog(ERROR, "function %u returned NULL", function->fn_oid);
+	return result;
+}
+
+/* A state that came back from a checkpoint is deserialised when it is first needed. */
+static void
+revive(SeAggFn *fn, SeAggHome *home, SeSerialAcc *acc)
+{
+	MemoryContext old;
+	MemoryContext context;
+
+	if (acc->status != SE_AGG_VALUE || acc->live != (Datum) 0)
+		return;
+	context = fn->agg->curaggcontext->ecxt_per_tuple_memory;
+	use_context(fn, live_context(home));
+	old = MemoryContextSwitchTo(home->live);
+	acc->live = call_internal(fn, &fn->deserial, 2, PointerGetDatum(acc->serialized.bytes), 0);
+	MemoryContextSwitchTo(old);
+	use_context(fn, context);
+}
+
+void
+se_agg_fn_serialize(const SeAggSlot *slot, SeAggHome *home, char *acc)
+{
+	SeSerialAcc *it = (SeSerialAcc *) (acc + slot->offset);
+	Datum		bytes;
+
+	if (it->status != SE_AGG_VALUE || it->live == (Datum) 0)
+		return;					/* nothing, or unchanged since it was read back */
+	use_context(slot->fn, CurrentMemoryContext);
+	bytes = call_internal(slot->fn, &slot->fn->serial, 1, it->live, 0);
+	se_agg_blob_set(home->arena, &it->serialized, DatumGetPointer(bytes),
+					VARSIZE_ANY(DatumGetPointer(bytes)));
+}
+
+/* Status, then the state: its value, its bytes, or for REPLAY the direct arguments. */
+void
+se_agg_fn_save(const SeAggSlot *slot, char *acc, StringInfo out)
+{
+	SeAggFn    *fn = slot->fn;
+	SeStateAcc *state = (SeStateAcc *) (acc + slot->offset);
+	SeSerialAcc *serial = (SeSerialAcc *) (acc + slot->offset);
+
+	switch (fn->method)
+	{
+		case SE_AGG_STATE:
+			se_record_put_u8(out, (uint8) state->status);
+			if (state->status == SE_AGG_VALUE)
+				se_value_write(out, fn->byval ? state->value : PointerGetDatum(state->blob.bytes),
+							   fn->byval, fn->typlen);
+			break;
+		case SE_AGG_SERIAL:
+			se_record_put_u8(out, (uint8) serial->status);
+			if (serial->status == SE_AGG_VALUE)
+				se_value_write(out, PointerGetDatum(serial->serialized.bytes), false, -1);
+			break;
+		default:
+			se_agg_replay_save_direct(fn, (SeReplayAcc *) (acc + slot->offset), out);
+			break;
+	}
+}
+
+void
+se_agg_fn_load(const SeAggSlot *slot, SeAggHome *home, char *acc, SeRecordReader *reader)
+{
+	SeAggFn    *fn = slot->fn;
+	SeStateAcc *state = (SeStateAcc *) (acc + slot->offset);
+	SeSerialAcc *serial = (SeSerialAcc *) (acc + slot->offset);
+	uint8		status;
+	Datum		value;
+
+	if (fn->method == SE_AGG_REPLAY)
+	{
+		se_agg_replay_load_direct(fn, home, (SeReplayAcc *) (acc + slot->offset), reader);
+		return;
+	}
+
+	status = se_record_u8(reader);
+	if (status > SE_AGG_VALUE)
+		se_record_corrupted();
+	if (fn->method == SE_AGG_STATE)
+	{
+		state->status = status;
+		if (status != SE_AGG_VALUE)
+			return;
+		value = se_value_read(reader, fn->byval, fn->typlen);
+		if (fn->byval)
+			state->value = value;
+		else
+			se_agg_blob_set(home->arena, &state->blob, DatumGetPointer(value),
+							se_value_size(value, fn->typlen));
+		return;
+	}
+	serial->status = status;
+	serial->live = (Datum) 0;
+	if (status != SE_AGG_VALUE)
+		return;
+	value = se_value_read(reader, false, -1);
+	se_agg_blob_set(home->arena, &serial->serialized, DatumGetPointer(value),
+					VARSIZE_ANY(DatumGetPointer(value)));
+}

@@ -1,0 +1,590 @@
+/*
+ * operators/agg_native.c
+ *		count, sum, avg, min and max over common types, without calling a function per row.
+ *
+ * Results, NULL and overflow rules are PostgreSQL's: sums of int2 and int4 are bigint
+ * and wrap as int4_sum does; sums of bigint are exact in 128 bits and shown as
+ * numeric; averages divide numerics; floats are added in order, a finite overflow is
+ * an error; min and max keep the older value only if it is strictly better, which
+ * decides which of two equal images (0 and -0, 1.0 and 1.00) is shown.
+ *
+ * One switch per call and batch, then a loop over rows. Numerics are added by
+ * PostgreSQL's own function, in the caller's short-lived context.
+ */
+#include "postgres.h"
+
+#include "common/int.h"
+#include "operators/agg_internal.h"
+#include "utils/builtins.h"
+#include "utils/date.h"
+#include "utils/float.h"
+#include "utils/memutils.h"
+#include "utils/numeric.h"
+#include "utils/timestamp.h"
+#include "utils/varlena.h"
+
+typedef struct CountAcc
+{
+	int64		n;
+} CountAcc;
+
+typedef struct IntSumAcc		/* int2, int4 */
+{
+	int64		sum;
+	int64		n;
+} IntSumAcc;
+
+typedef struct WideSumAcc		/* int8: a 128-bit two's complement number */
+{
+	uint64		low;
+	int64		high;
+	int64		n;
+} WideSumAcc;
+
+typedef struct FloatSumAcc
+{
+	float8		sum;
+	int64		n;
+} FloatSumAcc;
+
+typedef struct NumericSumAcc
+{
+	SeAggBlob	sum;
+	int64		n;
+} NumericSumAcc;
+
+typedef struct ValueAcc			/* min, max by value */
+{
+	Datum		value;
+	int64		n;
+} ValueAcc;
+
+typedef enum Family
+{
+	FAMILY_COUNT,
+	FAMILY_INT_SUM,
+	FAMILY_WIDE_SUM,
+	FAMILY_FLOAT_SUM,
+	FAMILY_NUMERIC_SUM,
+	FAMILY_VALUE,
+	FAMILY_REFERENCE			/* min, max of text and numeric: SeAggBlob */
+} Family;
+
+static Family family_of(SeAggNative native);
+static void take_numeric(SeAggHome *home, NumericSumAcc *acc, Datum value);
+static bool value_better(SeAggNative native, Datum old, Datum new);
+static bool reference_better(const SeAggSlot *slot, Datum old, Datum new);
+static void take_reference(const SeAggSlot *slot, SeAggHome *home, SeAggBlob *acc, Datum value);
+static Numeric wide_to_numeric(const WideSumAcc *acc);
+static Datum quotient(Numeric sum, int64 n);
+
+static inline void
+add_wide(WideSumAcc *acc, uint64 low, int64 high)
+{
+	acc->low += low;
+	acc->high += high + (acc->low < low);
+}
+
+/* PostgreSQL wraps here: an addition that overflows in int4_sum is not an error. */
+static inline int64
+add_wrapping(int64 a, int64 b)
+{
+	return (int64) ((uint64) a + (uint64) b);
+}
+
+void
+se_agg_blob_set(SeArena *arena, SeAggBlob *blob, const void *bytes, Size size)
+{
+	if (size > blob->room)
+	{
+		Size		room = TYPEALIGN(8, Max(size, Min((Size) blob->room * 2, MaxAllocSize)));
+
+		blob->bytes = se_arena_alloc(arena, room);
+		blob->room = (uint32) room;
+	}
+	memmove(blob->bytes, bytes, size);
+	blob->used = (uint32) size;
+}
+
+static Family
+family_of(SeAggNative native)
+{
+	switch (native)
+	{
+		case SE_NATIVE_COUNT_STAR:
+		case SE_NATIVE_COUNT:
+			return FAMILY_COUNT;
+		case SE_NATIVE_SUM_INT2:
+		case SE_NATIVE_SUM_INT4:
+		case SE_NATIVE_AVG_INT2:
+		case SE_NATIVE_AVG_INT4:
+			return FAMILY_INT_SUM;
+		case SE_NATIVE_SUM_INT8:
+		case SE_NATIVE_AVG_INT8:
+			return FAMILY_WIDE_SUM;
+		case SE_NATIVE_SUM_FLOAT4:
+		case SE_NATIVE_SUM_FLOAT8:
+		case SE_NATIVE_AVG_FLOAT4:
+		case SE_NATIVE_AVG_FLOAT8:
+			return FAMILY_FLOAT_SUM;
+		case SE_NATIVE_SUM_NUMERIC:
+		case SE_NATIVE_AVG_NUMERIC:
+			return FAMILY_NUMERIC_SUM;
+		case SE_NATIVE_MIN_TEXT:
+		case SE_NATIVE_MAX_TEXT:
+		case SE_NATIVE_MIN_NUMERIC:
+		case SE_NATIVE_MAX_NUMERIC:
+			return FAMILY_REFERENCE;
+		default:
+			return FAMILY_VALUE;
+	}
+}
+
+uint32
+se_native_size(SeAggNative native)
+{
+	switch (family_of(native))
+	{
+		case FAMILY_COUNT:
+			return sizeof(CountAcc);
+		case FAMILY_INT_SUM:
+			return sizeof(IntSumAcc);
+		case FAMILY_WIDE_SUM:
+			return sizeof(WideSumAcc);
+		case FAMILY_FLOAT_SUM:
+			return sizeof(FloatSumAcc);
+		case FAMILY_NUMERIC_SUM:
+			return sizeof(NumericSumAcc);
+		case FAMILY_VALUE:
+			return sizeof(ValueAcc);
+		case FAMILY_REFERENCE:
+			return sizeof(SeAggBlob);
+	}
+	pg_unreachable();
+}
+
+/* For every row whose argument is not NULL: `acc` of the type, and its `value`. */
+#define FOR_EACH_VALUE(AccType, body) \
+	for (int i = 0; i < n; i++) \
+	{ \
+		Size		cell = (Size) rows[i] * columns + slot->arg; \
+		AccType    *acc = (AccType *) (accs[i] + slot->offset); \
+		Datum		value = batch->values[cell]; \
+		if (batch->nulls[cell]) \
+			continue; \
+		body; \
+	}
+
+#define INT_SUM(get) \
+	FOR_EACH_VALUE(IntSumAcc, acc->sum = add_wrapping(acc->sum, get(value)); acc->n++)
+
+/* Keep the old value only if it is strictly better. */
+#define BEST(get, old_is_better) \
+	FOR_EACH_VALUE(ValueAcc, \
+		if (acc->n++ == 0 || !(old_is_better(get(acc->value), get(value)))) \
+			acc->value = value)
+
+#define LESS(a, b) ((a) < (b))
+#define GREATER(a, b) ((a) > (b))
+
+void
+se_native_apply(const SeAggSlot *slot, SeAggHome *home, const SeBatch *batch,
+				const int *rows, char **accs, int n)
+{
+	int			columns = batch->ncolumns;
+
+	switch (slot->native)
+	{
+		case SE_NATIVE_NONE:
+			Assert(false);
+			break;
+		case SE_NATIVE_COUNT_STAR:
+			for (int i = 0; i < n; i++)
+				((CountAcc *) (accs[i] + slot->offset))->n++;
+			break;
+		case SE_NATIVE_COUNT:
+			FOR_EACH_VALUE(CountAcc, (void) value; acc->n++);
+			break;
+		case SE_NATIVE_SUM_INT2:
+		case SE_NATIVE_AVG_INT2:
+			INT_SUM(DatumGetInt16);
+			break;
+		case SE_NATIVE_SUM_INT4:
+		case SE_NATIVE_AVG_INT4:
+			INT_SUM(DatumGetInt32);
+			break;
+		case SE_NATIVE_SUM_INT8:
+		case SE_NATIVE_AVG_INT8:
+			FOR_EACH_VALUE(WideSumAcc,
+						   add_wide(acc, (uint64) DatumGetInt64(value), DatumGetInt64(value) < 0 ? -1 : 0);
+						   acc->n++);
+			break;
+		case SE_NATIVE_SUM_FLOAT4:
+			FOR_EACH_VALUE(FloatSumAcc,
+						   acc->sum = acc->n++ == 0 ? DatumGetFloat4(value)
+						   : float4_pl((float4) acc->sum, DatumGetFloat4(value)));
+			break;
+		case SE_NATIVE_SUM_FLOAT8:
+			FOR_EACH_VALUE(FloatSumAcc,
+						   acc->sum = acc->n++ == 0 ? DatumGetFloat8(value)
+						   : float8_pl(acc->sum, DatumGetFloat8(value)));
+			break;
+		case SE_NATIVE_AVG_FLOAT4:
+			FOR_EACH_VALUE(FloatSumAcc,
+						   acc->sum = float8_pl(acc->sum, (float8) DatumGetFloat4(value)); acc->n++);
+			break;
+		case SE_NATIVE_AVG_FLOAT8:
+			FOR_EACH_VALUE(FloatSumAcc,
+						   acc->sum = float8_pl(acc->sum, DatumGetFloat8(value)); acc->n++);
+			break;
+		case SE_NATIVE_SUM_NUMERIC:
+		case SE_NATIVE_AVG_NUMERIC:
+			FOR_EACH_VALUE(NumericSumAcc, take_numeric(home, acc, value); acc->n++);
+			break;
+		case SE_NATIVE_MIN_INT2:
+			BEST(DatumGetInt16, LESS);
+			break;
+		case SE_NATIVE_MIN_INT4:
+		case SE_NATIVE_MIN_DATE:
+			BEST(DatumGetInt32, LESS);
+			break;
+		case SE_NATIVE_MIN_INT8:
+		case SE_NATIVE_MIN_TIMESTAMP:
+		case SE_NATIVE_MIN_TIMESTAMPTZ:
+			BEST(DatumGetInt64, LESS);
+			break;
+		case SE_NATIVE_MIN_FLOAT4:
+			BEST(DatumGetFloat4, float4_lt);
+			break;
+		case SE_NATIVE_MIN_FLOAT8:
+			BEST(DatumGetFloat8, float8_lt);
+			break;
+		case SE_NATIVE_MAX_INT2:
+			BEST(DatumGetInt16, GREATER);
+			break;
+		case SE_NATIVE_MAX_INT4:
+		case SE_NATIVE_MAX_DATE:
+			BEST(DatumGetInt32, GREATER);
+			break;
+		case SE_NATIVE_MAX_INT8:
+		case SE_NATIVE_MAX_TIMESTAMP:
+		case SE_NATIVE_MAX_TIMESTAMPTZ:
+			BEST(DatumGetInt64, GREATER);
+			break;
+		case SE_NATIVE_MAX_FLOAT4:
+			BEST(DatumGetFloat4, float4_gt);
+			break;
+		case SE_NATIVE_MAX_FLOAT8:
+			BEST(DatumGetFloat8, float8_gt);
+			break;
+		case SE_NATIVE_MIN_TEXT:
+		case SE_NATIVE_MAX_TEXT:
+		case SE_NATIVE_MIN_NUMERIC:
+		case SE_NATIVE_MAX_NUMERIC:
+			FOR_EACH_VALUE(SeAggBlob, take_reference(slot, home, acc, value));
+			break;
+	}
+}
+
+/* Add all rows that `from` has seen; `to` may be empty, which makes this a copy. */
+void
+se_native_merge(const SeAggSlot *slot, SeAggHome *home, char *to, const char *from)
+{
+	to += slot->offset;
+	from += slot->offset;
+	switch (family_of(slot->native))
+	{
+		case FAMILY_COUNT:
+			((CountAcc *) to)->n += ((const CountAcc *) from)->n;
+			return;
+		case FAMILY_INT_SUM:
+			((IntSumAcc *) to)->sum = add_wrapping(((IntSumAcc *) to)->sum, ((const IntSumAcc *) from)->sum);
+			((IntSumAcc *) to)->n += ((const IntSumAcc *) from)->n;
+			return;
+		case FAMILY_WIDE_SUM:
+			add_wide((WideSumAcc *) to, ((const WideSumAcc *) from)->low, ((const WideSumAcc *) from)->high);
+			((WideSumAcc *) to)->n += ((const WideSumAcc *) from)->n;
+			return;
+		case FAMILY_FLOAT_SUM:
+			{
+				FloatSumAcc *a = (FloatSumAcc *) to;
+				const FloatSumAcc *b = (const FloatSumAcc *) from;
+
+				if (b->n == 0)
+					return;
+				if (a->n == 0)
+					a->sum = b->sum;
+				else if (slot->native == SE_NATIVE_SUM_FLOAT4)
+					a->sum = float4_pl((float4) a->sum, (float4) b->sum);
+				else
+					a->sum = float8_pl(a->sum, b->sum);
+				a->n += b->n;
+				return;
+			}
+		case FAMILY_NUMERIC_SUM:
+			if (((const NumericSumAcc *) from)->n == 0)
+				return;
+			take_numeric(home, (NumericSumAcc *) to, PointerGetDatum(((const NumericSumAcc *) from)->sum.bytes));
+			((NumericSumAcc *) to)->n += ((const NumericSumAcc *) from)->n;
+			return;
+		case FAMILY_VALUE:
+			{
+				ValueAcc   *a = (ValueAcc *) to;
+				const ValueAcc *b = (const ValueAcc *) from;
+
+				if (b->n == 0)
+					return;
+				if (a->n == 0 || !value_better(slot->native, a->value, b->value))
+					a->value = b->value;
+				a->n += b->n;
+				return;
+			}
+		case FAMILY_REFERENCE:
+			if (((const SeAggBlob *) from)->used > 0)
+				take_reference(slot, home, (SeAggBlob *) to,
+							   PointerGetDatum(((const SeAggBlob *) from)->bytes));
+			return;
+	}
+}
+
+/* The value of the aggregate, in the current context. */
+Datum
+se_native_final(const SeAggSlot *slot, const char *acc, bool *isnull)
+{
+	acc += slot->offset;
+	*isnull = false;
+	switch (family_of(slot->native))
+	{
+		case FAMILY_COUNT:
+			return Int64GetDatum(((const CountAcc *) acc)->n);
+		case FAMILY_INT_SUM:
+			{
+				const IntSumAcc *a = (const IntSumAcc *) acc;
+
+				*isnull = a->n == 0;
+				if (*isnull)
+					return (Datum) 0;
+				if (slot->native == SE_NATIVE_SUM_INT2 || slot->native == SE_NATIVE_SUM_INT4)
+					return Int64GetDatum(a->sum);
+				return quotient(int64_to_numeric(a->sum), a->n);
+			}
+		case FAMILY_WIDE_SUM:
+			{
+				const WideSumAcc *a = (const WideSumAcc *) acc;
+
+				*isnull = a->n == 0;
+				if (*isnull)
+					return (Datum) 0;
+				if (slot->native == SE_NATIVE_SUM_INT8)
+					return NumericGetDatum(wide_to_numeric(a));
+				return quotient(wide_to_numeric(a), a->n);
+			}
+		case FAMILY_FLOAT_SUM:
+			{
+				const FloatSumAcc *a = (const FloatSumAcc *) acc;
+
+				*isnull = a->n == 0;
+				if (*isnull)
+					return (Datum) 0;
+				if (slot->native == SE_NATIVE_SUM_FLOAT4)
+					return Float4GetDatum((float4) a->sum);
+				if (slot->native == SE_NATIVE_SUM_FLOAT8)
+					return Float8GetDatum(a->sum);
+				return Float8GetDatum(a->sum / (float8) a->n);
+			}
+		case FAMILY_NUMERIC_SUM:
+			{
+				const NumericSumAcc *a = (const NumericSumAcc *) acc;
+				Numeric		sum;
+
+				*isnull = a->n == 0;
+				if (*isnull)
+					return (Datum) 0;
+				sum = (Numeric) a->sum.bytes;
+				if (slot->native == SE_NATIVE_AVG_NUMERIC)
+				{
+					/* As numeric_avg: what is not a number is its own average. */
+					if (numeric_is_nan(sum) || numeric_is_inf(sum))
+						return PointerGetDatum(PG_DETOAST_DATUM_COPY(sum));
+					return quotient(sum, a->n);
+				}
+				return PointerGetDatum(PG_DETOAST_DATUM_COPY(sum));
+			}
+		case FAMILY_VALUE:
+			*isnull = ((const ValueAcc *) acc)->n == 0;
+			return ((const ValueAcc *) acc)->value;
+		case FAMILY_REFERENCE:
+			{
+				const SeAggBlob *a = (const SeAggBlob *) acc;
+				char	   *copy;
+
+				*isnull = a->used == 0;
+				if (*isnull)
+					return (Datum) 0;
+				copy = palloc(a->used);
+				memcpy(copy, a->bytes, a->used);
+				return PointerGetDatum(copy);
+			}
+	}
+	pg_unreachable();
+}
+
+/* By-value accumulators are their own bytes; pg_upgrade keeps integer and float formats. */
+void
+se_native_save(const SeAggSlot *slot, const char *acc, StringInfo out)
+{
+	acc += slot->offset;
+	switch (family_of(slot->native))
+	{
+		case FAMILY_NUMERIC_SUM:
+			se_record_put_i64(out, ((const NumericSumAcc *) acc)->n);
+			se_record_put_u32(out, ((const NumericSumAcc *) acc)->sum.used);
+			appendBinaryStringInfo(out, ((const NumericSumAcc *) acc)->sum.bytes,
+								   (int) ((const NumericSumAcc *) acc)->sum.used);
+			return;
+		case FAMILY_REFERENCE:
+			se_record_put_u32(out, ((const SeAggBlob *) acc)->used);
+			appendBinaryStringInfo(out, ((const SeAggBlob *) acc)->bytes,
+								   (int) ((const SeAggBlob *) acc)->used);
+			return;
+		default:
+			appendBinaryStringInfo(out, acc, (int) slot->size);
+			return;
+	}
+}
+
+static void
+load_blob(SeAggHome *home, SeAggBlob *blob, SeRecordReader *reader)
+{
+	uint32		size = se_record_u32(reader);
+	const char *bytes = se_record_bytes(reader, size);
+	char		aligned[8] = {0};
+
+	blob->used = 0;
+	if (size == 0)
+		return;
+	memcpy(aligned, bytes, Min(size, sizeof(aligned)));
+	if (VARATT_IS_EXTERNAL(aligned) || (!VARATT_IS_1B(aligned) && size < VARHDRSZ) ||
+		VARSIZE_ANY(aligned) != size)
+		se_record_corrupted();
+	se_agg_blob_set(home->arena, blob, bytes, size);
+}
+
+void
+se_native_load(const SeAggSlot *slot, SeAggHome *home, char *acc, SeRecordReader *reader)
+{
+	acc += slot->offset;
+	switch (family_of(slot->native))
+	{
+		case FAMILY_NUMERIC_SUM:
+			((NumericSumAcc *) acc)->n = se_record_i64(reader);
+			load_blob(home, &((NumericSumAcc *) acc)->sum, reader);
+			if ((((NumericSumAcc *) acc)->n == 0) != (((NumericSumAcc *) acc)->sum.used == 0))
+				se_record_corrupted();
+			return;
+		case FAMILY_REFERENCE:
+			load_blob(home, (SeAggBlob *) acc, reader);
+			return;
+		default:
+			memcpy(acc, se_record_bytes(reader, slot->size), slot->size);
+			return;
+	}
+}
+
+/* The sum's display scale is the largest of its values', as in PostgreSQL. */
+static void
+take_numeric(SeAggHome *home, NumericSumAcc *acc, Datum value)
+{
+	Datum		sum = value;
+
+	if (acc->n > 0)
+		sum = NumericGetDatum(numeric_add_opt_error((Numeric) acc->sum.bytes,
+													DatumGetNumeric(value), NULL));
+	else
+		sum = PointerGetDatum(PG_DETOAST_DATUM(value));
+	se_agg_blob_set(home->arena, &acc->sum, DatumGetPointer(sum), VARSIZE_ANY(DatumGetPointer(sum)));
+}
+
+static bool
+value_better(SeAggNative native, Datum old, Datum new)
+{
+	switch (native)
+	{
+		case SE_NATIVE_MIN_INT2:
+			return DatumGetInt16(old) < DatumGetInt16(new);
+		case SE_NATIVE_MAX_INT2:
+			return DatumGetInt16(old) > DatumGetInt16(new);
+		case SE_NATIVE_MIN_INT4:
+		case SE_NATIVE_MIN_DATE:
+			return DatumGetInt32(old) < DatumGetInt32(new);
+		case SE_NATIVE_MAX_INT4:
+		case SE_NATIVE_MAX_DATE:
+			return DatumGetInt32(old) > DatumGetInt32(new);
+		case SE_NATIVE_MIN_INT8:
+		case SE_NATIVE_MIN_TIMESTAMP:
+		case SE_NATIVE_MIN_TIMESTAMPTZ:
+			return DatumGetInt64(old) < DatumGetInt64(new);
+		case SE_NATIVE_MAX_INT8:
+		case SE_NATIVE_MAX_TIMESTAMP:
+		case SE_NATIVE_MAX_TIMESTAMPTZ:
+			return DatumGetInt64(old) > DatumGetInt64(new);
+		case SE_NATIVE_MIN_FLOAT4:
+			return float4_lt(DatumGetFloat4(old), DatumGetFloat4(new));
+		case SE_NATIVE_MAX_FLOAT4:
+			return float4_gt(DatumGetFloat4(old), DatumGetFloat4(new));
+		case SE_NATIVE_MIN_FLOAT8:
+			return float8_lt(DatumGetFloat8(old), DatumGetFloat8(new));
+		case SE_NATIVE_MAX_FLOAT8:
+			return float8_gt(DatumGetFloat8(old), DatumGetFloat8(new));
+		default:
+			elog(ERROR, "aggregate %d keeps no single value", native);
+	}
+}
+
+static bool
+reference_better(const SeAggSlot *slot, Datum old, Datum new)
+{
+	int			order;
+
+	if (slot->native == SE_NATIVE_MIN_NUMERIC || slot->native == SE_NATIVE_MAX_NUMERIC)
+		order = DatumGetInt32(DirectFunctionCall2(numeric_cmp, old, new));
+	else
+		order = varstr_cmp(VARDATA_ANY(DatumGetPointer(old)), VARSIZE_ANY_EXHDR(DatumGetPointer(old)),
+						   VARDATA_ANY(DatumGetPointer(new)), VARSIZE_ANY_EXHDR(DatumGetPointer(new)),
+						   slot->collation);
+	if (slot->native == SE_NATIVE_MIN_NUMERIC || slot->native == SE_NATIVE_MIN_TEXT)
+		return order < 0;
+	return order > 0;
+}
+
+static void
+take_reference(const SeAggSlot *slot, SeAggHome *home, SeAggBlob *acc, Datum value)
+{
+	value = PointerGetDatum(PG_DETOAST_DATUM_PACKED(value));
+	if (acc->used == 0 || !reference_better(slot, PointerGetDatum(acc->bytes), value))
+		se_agg_blob_set(home->arena, acc, DatumGetPointer(value),
+						VARSIZE_ANY(DatumGetPointer(value)));
+}
+
+/* 128 bits as numeric: in two parts of at most 18 digits and a rest, each an int64. */
+static Numeric
+wide_to_numeric(const WideSumAcc *acc)
+{
+	const int64 part = INT64CONST(1000000000000000000);
+	int128		sum = (int128) (((uint128) (uint64) acc->high << 64) | acc->low);
+	Numeric		result;
+
+	if (acc->high == (int64) acc->low >> 63)
+		return int64_to_numeric((int64) acc->low);
+	result = int64_to_numeric((int64) (sum / part / part));
+	result = numeric_mul_opt_error(result, int64_to_numeric(part), NULL);
+	result = numeric_add_opt_error(result, int64_to_numeric((int64) (sum / part % part)), NULL);
+	result = numeric_mul_opt_error(result, int64_to_numeric(part), NULL);
+	return numeric_add_opt_error(result, int64_to_numeric((int64) (sum % part)), NULL);
+}
+
+static Datum
+quotient(Numeric sum, int64 n)
+{
+	return NumericGetDatum(numeric_div_opt_error(sum, int64_to_numeric(n), NULL));
+}

@@ -1,0 +1,280 @@
+/*
+ * operators/agg_replay.c
+ *		Aggregates whose state cannot be stored: argument tuples are kept, the call runs at emission.
+ *
+ * For ordered-set aggregates, ORDER BY and some DISTINCT in the call, and `internal`
+ * states without a serial function (array_agg, string_agg, json_agg, percentile_…,
+ * mode in PostgreSQL 15). Tuples of a group are numbered in order of arrival, which
+ * is also the order where the call asks for none and between equal sort keys.
+ *
+ * A record holds the tuples that came since the last snapshot; the numbers put them
+ * back in order whatever the order in which records are played.
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "operators/agg_call.h"
+#include "utils/datum.h"
+#include "utils/memutils.h"
+
+static SeAggTuple *make_tuple(SeAggHome *home, const SeAggColumn *columns, int n,
+							  const Datum *values, const bool *nulls);
+static void insert_tuple(SeReplayAcc *acc, SeAggTuple *tuple);
+static SeAggTuple **sorted_tuples(SeAggFn *fn, SeReplayAcc *acc);
+static int	compare_tuples(const void *a, const void *b, void *arg);
+static int	compare_keys(const SeAggFn *fn, const SeAggTuple *a, const SeAggTuple *b);
+
+static inline bool *
+tuple_nulls(const SeAggTuple *tuple, int n)
+{
+	return (bool *) &tuple->values[n];
+}
+
+static SeAggTuple *
+make_tuple(SeAggHome *home, const SeAggColumn *columns, int n,
+		   const Datum *values, const bool *nulls)
+{
+	SeAggTuple *tuple = se_arena_alloc(home->arena, offsetof(SeAggTuple, values) +
+									   n * (sizeof(Datum) + sizeof(bool)));
+
+	tuple->next = NULL;
+	tuple->number = 0;
+	for (int i = 0; i < n; i++)
+	{
+		tuple_nulls(tuple, n)[i] = nulls[i];
+		tuple->values[i] = nulls[i] ? (Datum) 0 :
+			se_value_store(home->arena, values[i], columns[i].byval, columns[i].typlen);
+	}
+	return tuple;
+}
+
+void
+se_agg_replay_add(SeAggFn *fn, SeAggHome *home, SeReplayAcc *acc,
+				  const Datum *values, const bool *nulls)
+{
+	SeAggTuple *tuple = make_tuple(home, fn->args, fn->nargs, values, nulls);
+
+	tuple->number = acc->count;
+	insert_tuple(acc, tuple);
+	if (acc->unsaved == NULL)
+		acc->unsaved = tuple;
+}
+
+void
+se_agg_replay_direct(SeAggFn *fn, SeAggHome *home, SeReplayAcc *acc,
+					 const Datum *values, const bool *nulls)
+{
+	acc->direct = make_tuple(home, fn->direct, fn->ndirect, values, nulls);
+}
+
+/* Into its place by number; nearly always the end. */
+static void
+insert_tuple(SeReplayAcc *acc, SeAggTuple *tuple)
+{
+	acc->count = Max(acc->count, tuple->number + 1);
+	if (acc->last == NULL || acc->last->number < tuple->number)
+	{
+		if (acc->last != NULL)
+			acc->last->next = tuple;
+		else
+			acc->first = tuple;
+		acc->last = tuple;
+	}
+	else
+	{
+		SeAggTuple **link = &acc->first;
+
+		while ((*link)->number < tuple->number)
+			link = &(*link)->next;
+		if ((*link)->number == tuple->number)
+			se_record_corrupted();
+		tuple->next = *link;
+		*link = tuple;
+	}
+}
+
+/* Transition over all tuples in order, then final; the result is copied out. */
+Datum
+se_agg_replay_final(SeAggFn *fn, SeReplayAcc *acc, bool *isnull)
+{
+	MemoryContext result_context = CurrentMemoryContext;
+	ExprContext *own = fn->agg->curaggcontext;
+	SeAggState	state = {(Datum) 0, SE_AGG_FRESH};
+	SeAggTuple **tuples;
+	SeAggTuple *before = NULL;
+	Datum		direct[FUNC_MAX_ARGS];
+	bool		direct_nulls[FUNC_MAX_ARGS];
+	Datum		result;
+
+	fn->agg->curaggcontext = fn->group_context;
+	fn->agg->curperagg = NULL;
+	MemoryContextSwitchTo(fn->group_context->ecxt_per_tuple_memory);
+	tuples = sorted_tuples(fn, acc);
+	for (int64 i = 0; tuples[i] != NULL; i++)
+	{
+		SeAggTuple *tuple = tuples[i];
+
+		CHECK_FOR_INTERRUPTS();
+		if (fn->distinct && before != NULL && compare_keys(fn, before, tuple) == 0)
+			continue;
+		before = tuple;
+		se_agg_fn_transition(fn, &state, tuple->values, tuple_nulls(tuple, fn->nargs));
+	}
+
+	for (int i = 0; i < fn->ndirect; i++)
+	{
+		if (acc->direct != NULL)
+		{
+			direct[i] = acc->direct->values[i];
+			direct_nulls[i] = tuple_nulls(acc->direct, fn->ndirect)[i];
+		}
+		else
+		{
+			direct[i] = fn->direct[i].constant;
+			direct_nulls[i] = fn->direct[i].column >= 0 || fn->direct[i].constant_null;
+		}
+	}
+	result = se_agg_fn_finish(fn, &state, direct, direct_nulls, isnull);
+	MemoryContextSwitchTo(result_context);
+	if (!*isnull)
+		result = datumCopy(result, fn->result_byval, fn->result_typlen);
+	fn->agg->curaggcontext = own;
+	ReScanExprContext(fn->group_context);
+	ResetExprContext(fn->agg->tmpcontext);
+	return result;
+}
+
+/* All tuples and a NULL at the end, in the current context. */
+static SeAggTuple **
+sorted_tuples(SeAggFn *fn, SeReplayAcc *acc)
+{
+	SeAggTuple **tuples;
+	int64		n = 0;
+
+	for (SeAggTuple *tuple = acc->first; tuple != NULL; tuple = tuple->next)
+		n++;
+	tuples = MemoryContextAllocHuge(CurrentMemoryContext, (n + 1) * sizeof(SeAggTuple *));
+	n = 0;
+	for (SeAggTuple *tuple = acc->first; tuple != NULL; tuple = tuple->next)
+		tuples[n++] = tuple;
+	tuples[n] = NULL;
+	if (fn->nsort > 0)
+		qsort_arg(tuples, n, sizeof(SeAggTuple *), compare_tuples, fn);
+	return tuples;
+}
+
+static int
+compare_tuples(const void *a, const void *b, void *arg)
+{
+	const SeAggTuple *x = *(SeAggTuple *const *) a;
+	const SeAggTuple *y = *(SeAggTuple *const *) b;
+	int			order = compare_keys(arg, x, y);
+
+	if (order == 0)
+		order = x->number < y->number ? -1 : 1;
+	return order;
+}
+
+static int
+compare_keys(const SeAggFn *fn, const SeAggTuple *a, const SeAggTuple *b)
+{
+	for (int i = 0; i < fn->nsort; i++)
+	{
+		int			arg = fn->sort_args[i];
+		int			order = ApplySortComparator(a->values[arg], tuple_nulls(a, fn->nargs)[arg],
+												b->values[arg], tuple_nulls(b, fn->nargs)[arg],
+												&fn->sort[i]);
+
+		if (order != 0)
+			return order;
+	}
+	return 0;
+}
+
+static void
+write_tuple(const SeAggColumn *columns, int n, const SeAggTuple *tuple, StringInfo out)
+{
+	for (int i = 0; i < n; i++)
+	{
+		bool		null = tuple_nulls(tuple, n)[i];
+
+		se_record_put_u8(out, null);
+		if (!null)
+			se_value_write(out, tuple->values[i], columns[i].byval, columns[i].typlen);
+	}
+}
+
+static SeAggTuple *
+read_tuple(SeAggHome *home, const SeAggColumn *columns, int n, SeRecordReader *reader)
+{
+	Datum		values[FUNC_MAX_ARGS];
+	bool		nulls[FUNC_MAX_ARGS];
+
+	for (int i = 0; i < n; i++)
+	{
+		uint8		null = se_record_u8(reader);
+
+		if (null > 1)
+			se_record_corrupted();
+		nulls[i] = null != 0;
+		values[i] = nulls[i] ? (Datum) 0 : se_value_read(reader, columns[i].byval, columns[i].typlen);
+	}
+	return make_tuple(home, columns, n, values, nulls);
+}
+
+void
+se_agg_replay_save_direct(SeAggFn *fn, const SeReplayAcc *acc, StringInfo out)
+{
+	se_record_put_u8(out, acc->direct != NULL);
+	if (acc->direct != NULL)
+		write_tuple(fn->direct, fn->ndirect, acc->direct, out);
+}
+
+void
+se_agg_replay_load_direct(SeAggFn *fn, SeAggHome *home, SeReplayAcc *acc, SeRecordReader *reader)
+{
+	uint8		present = se_record_u8(reader);
+
+	if (present > 1)
+		se_record_corrupted();
+	if (present)
+		acc->direct = read_tuple(home, fn->direct, fn->ndirect, reader);
+}
+
+bool
+se_agg_fn_save_tuples(const SeAggSlot *slot, char *acc, StringInfo out)
+{
+	SeReplayAcc *replay = (SeReplayAcc *) (acc + slot->offset);
+	SeAggFn    *fn = slot->fn;
+	uint32		n = 0;
+
+	if (replay->unsaved == NULL)
+		return false;
+	for (SeAggTuple *tuple = replay->unsaved; tuple != NULL; tuple = tuple->next)
+		n++;
+	se_record_put_i64(out, replay->unsaved->number);
+	se_record_put_u32(out, n);
+	for (SeAggTuple *tuple = replay->unsaved; tuple != NULL; tuple = tuple->next)
+		write_tuple(fn->args, fn->nargs, tuple, out);
+	replay->unsaved = NULL;
+	return true;
+}
+
+void
+se_agg_fn_load_tuples(const SeAggSlot *slot, SeAggHome *home, char *acc, SeRecordReader *reader)
+{
+	SeReplayAcc *replay = (SeReplayAcc *) (acc + slot->offset);
+	int64		number = se_record_i64(reader);
+	uint32		n = se_record_u32(reader);
+
+	if (number < 0 || number > PG_INT64_MAX - n)
+		se_record_corrupted();
+	for (uint32 i = 0; i < n; i++)
+	{
+		SeAggTuple *tuple = read_tuple(home, slot->fn->args, slot->fn->nargs, reader);
+
+		tuple->number = number + i;
+		insert_tuple(replay, tuple);
+	}
+}

@@ -1,0 +1,418 @@
+/*
+ * operators/agg_set.c
+ *		All aggregate calls of one operator, and the keyed tables that hold their accumulators.
+ *
+ * Runs in: task worker, in a round; snapshot and restore as flow/operator.h says.
+ */
+#include "postgres.h"
+
+#include "base/fault.h"
+#include "operators/agg_call.h"
+#include "operators/agg_distinct.h"
+#include "operators/agg_set.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+
+static void describe_slot(SeAggSet *set, SeAggSlot *slot, const SeAggCall *call, TupleDesc input);
+static int	keep_filtered(SeAggSet *set, const SeAggSlot *slot, const SeBatch *batch,
+						  const int *rows, char **accs, int n);
+static void write_put(SeAggSet *set, SeAggHome *home, SeEntry *entry, uint32 snapshot, StringInfo out);
+
+SeAggSet *
+se_agg_set_new(List *calls, TupleDesc input, SeOperatorEnv *env)
+{
+	SeAggSet   *set = palloc0(sizeof(SeAggSet));
+
+	set->env = env;
+	set->ncalls = list_length(calls);
+	set->slots = palloc0(Max(set->ncalls, 1) * sizeof(SeAggSlot));
+	for (int i = 0; i < set->ncalls; i++)
+	{
+		SeAggSlot  *slot = &set->slots[i];
+
+		slot->number = i;
+		describe_slot(set, slot, list_nth(calls, i), input);
+		slot->offset = set->payload_size;
+		set->payload_size += TYPEALIGN(8, slot->size);
+	}
+	return set;
+}
+
+static void
+describe_slot(SeAggSet *set, SeAggSlot *slot, const SeAggCall *call, TupleDesc input)
+{
+	slot->call = call;
+	slot->method = call->method;
+	slot->arg = -1;
+	slot->collation = call->aggref->inputcollid;
+
+	if (call->method == SE_AGG_NATIVE)
+	{
+		slot->native = se_agg_native(call->aggref->aggfnoid);
+		if (slot->native == SE_NATIVE_NONE)
+			elog(ERROR, "aggregate %u has no native accumulator", call->aggref->aggfnoid);
+	}
+
+	/*
+	 * PostgreSQL hands DISTINCT arguments over in their order. Where that can be
+	 * seen in the result they are kept and replayed; the others need only know what
+	 * was there before.
+	 */
+	if (call->aggref->aggdistinct != NIL && slot->method != SE_AGG_REPLAY)
+	{
+		if (slot->method == SE_AGG_NATIVE && !se_agg_native_is_order_sensitive(slot->native))
+			slot->distinct = true;
+		else
+			slot->method = SE_AGG_REPLAY;
+	}
+
+	if (slot->method == SE_AGG_NATIVE)
+	{
+		if (call->args != NIL)
+			slot->arg = linitial_int(call->args);
+		slot->size = se_native_size(slot->native);
+	}
+	else
+	{
+		slot->fn = se_agg_fn_new(call, slot->method, input, set->env);
+		slot->size = se_agg_fn_size(slot->fn);
+	}
+	if (slot->distinct)
+		slot->seen_keys = se_agg_distinct_keys(call, input);
+}
+
+SeAggHome *
+se_agg_home_new(SeAggSet *set, SeKeys *keys)
+{
+	MemoryContext old = MemoryContextSwitchTo(set->env->memory);
+	SeAggHome  *home = palloc0(sizeof(SeAggHome));
+
+	home->memory = set->env->memory;
+	home->arena = se_arena_new(set->env);
+	home->table = se_table_new(home->arena, keys, set->payload_size);
+	home->seen = palloc0(Max(set->ncalls, 1) * sizeof(SeTable *));
+	MemoryContextSwitchTo(old);
+	return home;
+}
+
+void
+se_agg_home_free(SeAggSet *set, SeAggHome *home)
+{
+	for (int i = 0; i < set->ncalls; i++)
+	{
+		if (home->seen[i] != NULL)
+			se_table_free(home->seen[i]);
+	}
+	if (home->live != NULL)
+		MemoryContextDelete(home->live);
+	se_agg_live_account(set->env, home, true);
+	se_table_free(home->table);
+	se_arena_free(home->arena);
+	pfree(home->seen);
+	pfree(home);
+}
+
+void
+se_agg_set_apply(SeAggSet *set, SeAggHome *home, const SeBatch *batch,
+				 const int *rows, char **accs, int n)
+{
+	if (n > set->max_rows)
+	{
+		MemoryContext old = MemoryContextSwitchTo(set->env->memory);
+
+		set->max_rows = Max(n, 256);
+		set->rows = palloc(set->max_rows * sizeof(int));
+		set->accs = palloc(set->max_rows * sizeof(char *));
+		MemoryContextSwitchTo(old);
+	}
+	for (int i = 0; i < set->ncalls; i++)
+	{
+		SeAggSlot  *slot = &set->slots[i];
+		const int  *call_rows = rows;
+		char	  **call_accs = accs;
+		int			call_n = n;
+
+		/* Direct arguments are those of the group's rows, whether a filter takes them or not. */
+		if (slot->fn != NULL)
+			se_agg_fn_see_group(slot, home, batch, rows, accs, n);
+		if (slot->call->filter >= 0)
+		{
+			call_n = keep_filtered(set, slot, batch, rows, accs, n);
+			call_rows = set->rows;
+			call_accs = set->accs;
+		}
+		if (slot->distinct)
+		{
+			call_n = se_agg_distinct_keep(slot, home, batch, call_rows, call_accs, call_n,
+										  set->rows, set->accs);
+			call_rows = set->rows;
+			call_accs = set->accs;
+		}
+		if (slot->fn == NULL)
+			se_native_apply(slot, home, batch, call_rows, call_accs, call_n);
+		else
+			se_agg_fn_apply(slot, home, batch, call_rows, call_accs, call_n);
+	}
+	se_agg_live_account(set->env, home, false);
+}
+
+/* The rows whose FILTER is true go to set->rows and set->accs; returns how many. */
+static int
+keep_filtered(SeAggSet *set, const SeAggSlot *slot, const SeBatch *batch,
+			  const int *rows, char **accs, int n)
+{
+	int			kept = 0;
+
+	for (int i = 0; i < n; i++)
+	{
+		Size		cell = (Size) rows[i] * batch->ncolumns + slot->call->filter;
+
+		if (!batch->nulls[cell] && DatumGetBool(batch->values[cell]))
+		{
+			set->rows[kept] = rows[i];
+			set->accs[kept] = accs[i];
+			kept++;
+		}
+	}
+	return kept;
+}
+
+void
+se_agg_set_merge(SeAggSet *set, SeAggHome *home, char *to, const char *from)
+{
+	for (int i = 0; i < set->ncalls; i++)
+	{
+		if (set->slots[i].fn == NULL)
+			se_native_merge(&set->slots[i], home, to, from);
+		else
+			se_agg_fn_merge(&set->slots[i], home, to, from);
+	}
+}
+
+void
+se_agg_set_final(SeAggSet *set, SeAggHome *home, char *acc, Datum *values, bool *nulls)
+{
+	for (int i = 0; i < set->ncalls; i++)
+	{
+		if (set->slots[i].fn == NULL)
+			values[i] = se_native_final(&set->slots[i], acc, &nulls[i]);
+		else
+			values[i] = se_agg_fn_final(&set->slots[i], home, acc, &nulls[i]);
+	}
+}
+
+void
+se_agg_home_prepare(SeAggSet *set, SeAggHome *home)
+{
+	for (int i = 0; i < set->ncalls; i++)
+	{
+		SeTable    *table = home->table;
+
+		if (set->slots[i].fn == NULL || set->slots[i].method != SE_AGG_SERIAL)
+			continue;
+		for (uint32 d = 0; d < table->ndirty; d++)
+			se_agg_fn_serialize(&set->slots[i], home,
+								se_entry_payload(table, se_table_entry(table, table->dirty[d])));
+	}
+}
+
+void
+se_agg_home_snapshot(SeAggSet *set, SeAggHome *home, SeOperator *op,
+					 SeSnapshotWriter *writer, uint32 snapshot,
+					 const void *prefix, Size prefix_len)
+{
+	SeTable    *table = home->table;
+	StringInfoData out;
+	ListCell   *lc;
+
+	foreach(lc, home->again)
+		se_snapshot_append(writer, op->id, VARDATA(lfirst(lc)), VARSIZE(lfirst(lc)) - VARHDRSZ);
+	list_free_deep(home->again);
+	home->again = NIL;
+
+	initStringInfo(&out);
+	for (uint32 d = 0; d < table->ndirty; d++)
+	{
+		SeEntry    *entry = se_table_entry(table, table->dirty[d]);
+
+		SE_FAULT_POINT("state-put");
+		resetStringInfo(&out);
+		appendBinaryStringInfo(&out, prefix, (int) prefix_len);
+		se_record_put_u8(&out, SE_RECORD_PUT);
+		write_put(set, home, entry, snapshot, &out);
+		se_snapshot_append(writer, op->id, out.data, out.len);
+
+		for (int i = 0; i < set->ncalls; i++)
+		{
+			if (set->slots[i].method != SE_AGG_REPLAY)
+				continue;
+			resetStringInfo(&out);
+			appendBinaryStringInfo(&out, prefix, (int) prefix_len);
+			se_record_put_u8(&out, SE_RECORD_TUPLES);
+			se_record_put_u32(&out, (uint32) i);
+			se_record_put_u32(&out, entry->index);
+			if (se_agg_fn_save_tuples(&set->slots[i], se_entry_payload(table, entry), &out))
+				se_snapshot_append(writer, op->id, out.data, out.len);
+		}
+	}
+	se_table_clean(table, snapshot);
+
+	for (int i = 0; i < set->ncalls; i++)
+	{
+		SeTable    *seen = home->seen[i];
+
+		for (uint32 d = 0; seen != NULL && d < seen->ndirty; d++)
+		{
+			resetStringInfo(&out);
+			appendBinaryStringInfo(&out, prefix, (int) prefix_len);
+			se_record_put_u8(&out, SE_RECORD_SEEN);
+			se_record_put_u32(&out, (uint32) i);
+			se_table_write_key(seen, se_table_entry(seen, seen->dirty[d]), &out);
+			se_snapshot_append(writer, op->id, out.data, out.len);
+		}
+		if (seen != NULL)
+			se_table_clean(seen, snapshot);
+	}
+	pfree(out.data);
+}
+
+static void
+write_put(SeAggSet *set, SeAggHome *home, SeEntry *entry, uint32 snapshot, StringInfo out)
+{
+	char	   *acc = se_entry_payload(home->table, entry);
+
+	se_record_put_u32(out, entry->index);
+	se_record_put_u32(out, snapshot);
+	se_record_put_u8(out, entry->flags & SE_ENTRY_EMITTED);
+	se_table_write_key(home->table, entry, out);
+	for (int i = 0; i < set->ncalls; i++)
+	{
+		if (set->slots[i].fn == NULL)
+			se_native_save(&set->slots[i], acc, out);
+		else
+			se_agg_fn_save(&set->slots[i], acc, out);
+	}
+}
+
+/*
+ * Tuples may come back before their entry (an older part was written again): the place
+ * is made, the PUT that follows fills it.
+ */
+static SeEntry *
+place_of_record(SeAggHome *home, SeRecordReader *reader)
+{
+	return se_table_reach(home->table, se_record_u32(reader));
+}
+
+/* The call a record names, which must be of the right sort. */
+static SeAggSlot *
+slot_of_record(SeAggSet *set, SeRecordReader *reader, bool tuples)
+{
+	uint32		number = se_record_u32(reader);
+
+	if (number >= (uint32) set->ncalls)
+		se_record_corrupted();
+	if (tuples ? set->slots[number].method != SE_AGG_REPLAY : !set->slots[number].distinct)
+		se_record_corrupted();
+	return &set->slots[number];
+}
+
+static SeEntry *
+entry_of_record(SeAggHome *home, SeRecordReader *reader)
+{
+	uint32		index = se_record_u32(reader);
+
+	if (index >= home->table->nentries ||
+		!(se_table_entry(home->table, index)->flags & SE_ENTRY_USED))
+		se_record_corrupted();
+	return se_table_entry(home->table, index);
+}
+
+uint32
+se_agg_home_restore(SeAggSet *set, SeAggHome *home, SeAggRecordKind kind, SeRecordReader *reader)
+{
+	SeKeys	   *keys = home->table->keys;
+	uint32		snapshot = 0;
+
+	switch (kind)
+	{
+		case SE_RECORD_PUT:
+			{
+				uint32		index = se_record_u32(reader);
+				Datum	   *values = palloc(Max(keys->n, 1) * sizeof(Datum));
+				bool	   *nulls = palloc(Max(keys->n, 1) * sizeof(bool));
+				uint8		flags;
+				SeEntry    *entry;
+
+				snapshot = se_record_u32(reader);
+				flags = se_record_u8(reader);
+				if (flags & ~SE_ENTRY_EMITTED)
+					se_record_corrupted();
+				se_table_read_key(keys, reader, values, nulls);
+				entry = se_table_put_at(home->table, index, se_keys_hash(keys, values, nulls),
+										values, nulls);
+				entry->flags |= flags;
+				entry->saved = snapshot;
+				for (int i = 0; i < set->ncalls; i++)
+				{
+					char	   *acc = se_entry_payload(home->table, entry);
+
+					if (set->slots[i].fn == NULL)
+						se_native_load(&set->slots[i], home, acc, reader);
+					else
+						se_agg_fn_load(&set->slots[i], home, acc, reader);
+				}
+				break;
+			}
+		case SE_RECORD_SEEN:
+			se_agg_distinct_restore(slot_of_record(set, reader, false), home, reader);
+			break;
+		case SE_RECORD_TUPLES:
+			{
+				SeAggSlot  *slot = slot_of_record(set, reader, true);
+				SeEntry    *entry = place_of_record(home, reader);
+
+				se_agg_fn_load_tuples(slot, home, se_entry_payload(home->table, entry), reader);
+				break;
+			}
+		default:
+			se_record_corrupted();
+	}
+	if (reader->next != reader->end)
+		se_record_corrupted();
+	return snapshot;
+}
+
+/*
+ * A PUT is needed while no later one replaces it, neither written nor about to be.
+ * SEEN and TUPLES are needed as long as their home.
+ */
+void
+se_agg_home_rewrite(SeAggSet *set, SeAggHome *home, const void *record, Size len, Size prefix_len)
+{
+	SeRecordReader reader = se_record_reader(record, len);
+	SeEntry    *entry;
+
+	(void) se_record_bytes(&reader, prefix_len);
+	switch (se_record_u8(&reader))
+	{
+		case SE_RECORD_PUT:
+			entry = entry_of_record(home, &reader);
+			if (entry->saved == se_record_u32(&reader))
+				se_table_touch_rows(home->table, &entry, 1);
+			break;
+		case SE_RECORD_SEEN:
+			se_agg_distinct_rewrite(slot_of_record(set, &reader, false), home, &reader);
+			break;
+		case SE_RECORD_TUPLES:
+			{
+				MemoryContext old = MemoryContextSwitchTo(home->memory);
+
+				home->again = lappend(home->again, cstring_to_text_with_len(record, (int) len));
+				MemoryContextSwitchTo(old);
+				break;
+			}
+		default:
+			se_record_corrupted();
+	}
+}

@@ -1,0 +1,90 @@
+/*
+ * operators/agg_set.h
+ *		All aggregate calls of one operator, and the keyed tables that hold their accumulators.
+ *
+ * The operator knows windows and when to emit; the set knows what to do with rows. A
+ * payload of a table is the accumulators of one group, one after the other, all zeroes
+ * for a group without rows. A *home* is one table with everything its payloads refer
+ * to: one per slice, window or operator; it is freed whole.
+ *
+ * Memory: apply, merge and final leave garbage in the current context, which the
+ * caller resets per batch.
+ *
+ * A home is saved as records that begin with the operator's own prefix; then:
+ *
+ *	kind PUT	4 entry index, 4 number of the snapshot, 1 flags (bit 2: emitted),
+ *				key (state/table.h), accumulators in order of the calls
+ *	kind SEEN	4 number of the call, key of its set (entry index, arguments)
+ *	kind TUPLES	4 number of the call, 4 entry index, 8 number of the first tuple,
+ *				4 count, tuples: per argument 1 null flag, value
+ *
+ * A PUT replaces the entry's former one. SEEN and TUPLES only ever add, and each item
+ * is in one live record.
+ */
+#ifndef SE_AGG_SET_H
+#define SE_AGG_SET_H
+
+#include "operators/agg_internal.h"
+
+typedef struct SeAggSet
+{
+	SeOperatorEnv *env;
+	int			ncalls;
+	SeAggSlot  *slots;
+	uint32		payload_size;
+
+	/* scratch of apply: rows that pass a filter */
+	int			max_rows;
+	int		   *rows;
+	char	  **accs;
+} SeAggSet;
+
+#define SE_STATE_VERSION 1
+
+typedef enum SeAggRecordKind
+{
+	SE_RECORD_META = 1,			/* the operator's own */
+	SE_RECORD_PUT = 2,
+	SE_RECORD_SEEN = 3,
+	SE_RECORD_TUPLES = 4,
+	SE_RECORD_RESULT = 5		/* as PUT, the operator's own */
+} SeAggRecordKind;
+
+/* In the current context, which lives as long as the operator. */
+extern SeAggSet *se_agg_set_new(List *calls, TupleDesc input, SeOperatorEnv *env);
+
+extern SeAggHome *se_agg_home_new(SeAggSet *set, SeKeys *keys);
+extern void se_agg_home_free(SeAggSet *set, SeAggHome *home);
+
+/* accs[i] is the payload of the group of row rows[i]. */
+extern void se_agg_set_apply(SeAggSet *set, SeAggHome *home, const SeBatch *batch,
+							 const int *rows, char **accs, int n);
+
+/* Add to one payload what another has seen; `to` belongs to home. Only mergeable calls. */
+extern void se_agg_set_merge(SeAggSet *set, SeAggHome *home, char *to, const char *from);
+
+/* One value per call, in the current context. May run user functions. */
+extern void se_agg_set_final(SeAggSet *set, SeAggHome *home, char *acc, Datum *values, bool *nulls);
+
+/* Before a snapshot, in a round: serialise what only functions can serialise. */
+extern void se_agg_home_prepare(SeAggSet *set, SeAggHome *home);
+
+/*
+ * Write everything dirty: for each record, prefix, kind and contents. `buffer` is scratch.
+ */
+extern void se_agg_home_snapshot(SeAggSet *set, SeAggHome *home, SeOperator *op,
+								 SeSnapshotWriter *writer, uint32 snapshot,
+								 const void *prefix, Size prefix_len);
+
+/* Play one record back; returns the number of the snapshot in it, 0 if it has none. */
+extern uint32 se_agg_home_restore(SeAggSet *set, SeAggHome *home, SeAggRecordKind kind,
+								  SeRecordReader *reader);
+
+/*
+ * The checkpoint is about to delete a record, whose kind stands after its prefix: what
+ * is still to be found only there is written by the snapshot that follows.
+ */
+extern void se_agg_home_rewrite(SeAggSet *set, SeAggHome *home, const void *record, Size len,
+								Size prefix_len);
+
+#endif							/* SE_AGG_SET_H */

@@ -1,0 +1,254 @@
+/*
+ * operators/group_agg.c
+ *		GROUP BY without a window: one row per group, kept up to date.
+ *
+ * Rows only change the groups' accumulators. The commit asks (prepare) for what
+ * changed since the last one: one row per changed group, +I the first time, +U later,
+ * so a group's row changes once per commit however many rows came. Whether a group's
+ * row is in the result is part of its state.
+ *
+ * Without keys there is one group from the start on, and its row was put into the
+ * result when the view was created.
+ *
+ * Memory: everything in one home (agg_set.h). Groups are never forgotten.
+ */
+#include "postgres.h"
+
+#include "base/fault.h"
+#include "base/settings.h"
+#include "operators/agg_set.h"
+#include "operators/operators.h"
+#include "utils/memutils.h"
+
+typedef struct SeGroupAgg
+{
+	SeOperator	op;
+
+	/* settings: never change */
+	const SeGroupAggNode *node;
+	SeAggSet   *set;
+	SeKeys	   *keys;
+
+	/* state */
+	SeAggHome  *home;
+	uint32		snapshots;		/* number of the last one */
+
+	/* memory: per batch */
+	MemoryContext scratch;
+	SeBatch    *out;
+	int			max_rows;
+	int		   *rows;
+	Datum	   *key_values;
+	bool	   *key_nulls;
+	uint32	   *hashes;
+	SeEntry   **entries;
+	char	  **accs;
+} SeGroupAgg;
+
+/* Every record begins so; its kind and contents follow (agg_set.h). */
+static const uint8 record_prefix[1] = {SE_STATE_VERSION};
+
+static void group_agg_push(SeOperator *op, int input, SeBatch *batch);
+static void group_agg_prepare(SeOperator *op);
+static void group_agg_snapshot(SeOperator *op, SeSnapshotWriter *writer);
+static void group_agg_rewrite(SeOperator *op, const void *record, Size len);
+static void group_agg_restore(SeOperator *op, const void *record, Size len);
+static void group_agg_restored(SeOperator *op);
+static void need_rows(SeGroupAgg *agg, int n);
+static void emit_group(SeGroupAgg *agg, SeEntry *entry);
+static void flush(SeGroupAgg *agg);
+static void publish(SeGroupAgg *agg);
+
+static const SeOperatorOps group_agg_ops = {
+	.name = "group aggregate",
+	.push = group_agg_push,
+	.watermark = se_op_forward_watermark,
+	.idle = se_op_forward_idle,
+	.timer = se_op_forward_timer,
+	.resume = se_op_nothing_to_resume,
+	.prepare = group_agg_prepare,
+	.snapshot = group_agg_snapshot,
+	.rewrite = group_agg_rewrite,
+	.restore = group_agg_restore,
+	.restored = group_agg_restored,
+	.checkpoint_done = se_op_no_checkpoint_done,
+	.end = se_op_forward_end,
+	.close = se_op_no_close,
+};
+
+SeOperator *
+se_group_agg_new(const SeGroupAggNode *node, SeOperatorEnv *env)
+{
+	SeGroupAgg *agg = palloc0(sizeof(SeGroupAgg));
+	TupleDesc	input = ((SeNode *) linitial(node->node.inputs))->desc;
+
+	se_op_init(&agg->op, &group_agg_ops, node->node.id, 1, env, node->node.desc);
+	agg->node = node;
+	agg->set = se_agg_set_new(node->calls, input, env);
+	agg->keys = se_keys_new(input, node->keys, node->key_eq);
+	agg->home = se_agg_home_new(agg->set, agg->keys);
+	agg->scratch = AllocSetContextCreate(CurrentMemoryContext, "stream_engine group aggregate",
+										 ALLOCSET_DEFAULT_SIZES);
+	agg->out = se_batch_new(CurrentMemoryContext, node->node.desc, Max(se_batch_rows, 1));
+	return &agg->op;
+}
+
+static void
+group_agg_push(SeOperator *op, int input, SeBatch *batch)
+{
+	SeGroupAgg *agg = (SeGroupAgg *) op;
+	MemoryContext old;
+	int			n = batch->nrows;
+
+	if (!batch->append_only)
+		elog(ERROR, "group aggregate got rows that change others");
+	if (n > 0)
+	{
+		se_env_state_touched(op->env);
+		need_rows(agg, n);
+		old = MemoryContextSwitchTo(agg->scratch);
+		for (int i = 0; i < n; i++)
+			agg->rows[i] = i;
+		se_keys_prepare(agg->keys, batch, agg->rows, n, agg->key_values, agg->key_nulls, agg->hashes);
+		se_table_get_rows(agg->home->table, agg->hashes, agg->key_values, agg->key_nulls, n, agg->entries);
+		for (int i = 0; i < n; i++)
+			agg->accs[i] = se_entry_payload(agg->home->table, agg->entries[i]);
+		se_table_touch_rows(agg->home->table, agg->entries, n);
+		se_agg_set_apply(agg->set, agg->home, batch, agg->rows, agg->accs, n);
+		MemoryContextSwitchTo(old);
+		MemoryContextReset(agg->scratch);
+		publish(agg);
+	}
+	if (batch->wm_end > op->watermark_in)
+		se_op_forward_watermark(op, 0, batch->wm_end);
+}
+
+static void
+need_rows(SeGroupAgg *agg, int n)
+{
+	MemoryContext old;
+	int			nkeys = Max(agg->keys->n, 1);
+
+	if (n <= agg->max_rows)
+		return;
+	old = MemoryContextSwitchTo(agg->op.env->memory);
+	agg->max_rows = n;
+	agg->rows = palloc(n * sizeof(int));
+	agg->key_values = palloc((Size) n * nkeys * sizeof(Datum));
+	agg->key_nulls = palloc((Size) n * nkeys * sizeof(bool));
+	agg->hashes = palloc(n * sizeof(uint32));
+	agg->entries = palloc(n * sizeof(SeEntry *));
+	agg->accs = palloc(n * sizeof(char *));
+	MemoryContextSwitchTo(old);
+}
+
+/* The net change of every group that changed since the last commit. */
+static void
+group_agg_prepare(SeOperator *op)
+{
+	SeGroupAgg *agg = (SeGroupAgg *) op;
+	SeTable    *table = agg->home->table;
+
+	for (uint32 i = 0; i < table->ndirty; i++)
+		emit_group(agg, se_table_entry(table, table->dirty[i]));
+	flush(agg);
+	se_agg_home_prepare(agg->set, agg->home);
+	MemoryContextReset(agg->scratch);
+}
+
+static void
+emit_group(SeGroupAgg *agg, SeEntry *entry)
+{
+	SeBatch    *out = agg->out;
+	int			nkeys = agg->keys->n;
+	int			row = out->nrows;
+	Datum	   *values = se_batch_values(out, row);
+	bool	   *nulls = se_batch_nulls(out, row);
+	MemoryContext old = MemoryContextSwitchTo(out->arena);
+
+	memcpy(values, se_entry_keys(agg->home->table, entry), nkeys * sizeof(Datum));
+	memcpy(nulls, entry->nulls, nkeys * sizeof(bool));
+	se_agg_set_final(agg->set, agg->home, se_entry_payload(agg->home->table, entry),
+					 values + nkeys, nulls + nkeys);
+	MemoryContextSwitchTo(old);
+
+	out->kinds[row] = (entry->flags & SE_ENTRY_EMITTED) ? SE_ROW_UPDATE_AFTER : SE_ROW_INSERT;
+	out->event_time[row] = SE_TIME_MIN;
+	out->wm[row] = agg->op.watermark_out;
+	out->places[row] = (SePlace) {0, 0};
+	entry->flags |= SE_ENTRY_EMITTED;
+	out->nrows++;
+	if (out->nrows == out->capacity)
+		flush(agg);
+}
+
+static void
+flush(SeGroupAgg *agg)
+{
+	if (agg->out->nrows == 0)
+		return;
+	agg->out->append_only = false;
+	agg->out->wm_end = agg->op.watermark_out;
+	se_op_emit(&agg->op, agg->out);
+	se_batch_reset(agg->out);
+}
+
+static void
+group_agg_snapshot(SeOperator *op, SeSnapshotWriter *writer)
+{
+	SeGroupAgg *agg = (SeGroupAgg *) op;
+
+	if (agg->home->table->ndirty == 0 && agg->home->again == NIL)
+		return;
+	agg->snapshots++;
+	se_agg_home_snapshot(agg->set, agg->home, op, writer, agg->snapshots,
+						 record_prefix, sizeof(record_prefix));
+}
+
+static void
+group_agg_rewrite(SeOperator *op, const void *record, Size len)
+{
+	SeGroupAgg *agg = (SeGroupAgg *) op;
+
+	se_agg_home_rewrite(agg->set, agg->home, record, len, sizeof(record_prefix));
+}
+
+static void
+group_agg_restore(SeOperator *op, const void *record, Size len)
+{
+	SeGroupAgg *agg = (SeGroupAgg *) op;
+	SeRecordReader reader = se_record_reader(record, len);
+	MemoryContext old = MemoryContextSwitchTo(agg->scratch);
+	SeAggRecordKind kind;
+	uint32		snapshot;
+
+	if (se_record_u8(&reader) != SE_STATE_VERSION)
+		se_record_corrupted();
+	kind = se_record_u8(&reader);
+	snapshot = se_agg_home_restore(agg->set, agg->home, kind, &reader);
+	agg->snapshots = Max(agg->snapshots, snapshot);
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(agg->scratch);
+}
+
+/* The one group of an aggregate without keys is there before any row. */
+static void
+group_agg_restored(SeOperator *op)
+{
+	SeGroupAgg *agg = (SeGroupAgg *) op;
+
+	if (agg->keys->n == 0)
+	{
+		SeEntry    *entry = se_table_get(agg->home->table, se_keys_hash(agg->keys, NULL, NULL), NULL, NULL);
+
+		entry->flags |= SE_ENTRY_EMITTED;
+	}
+	publish(agg);
+}
+
+static void
+publish(SeGroupAgg *agg)
+{
+	agg->op.state_bytes = se_arena_bytes(agg->home->arena) + agg->home->live_bytes;
+	agg->op.state_entries = agg->home->table->nused;
+}
