@@ -163,6 +163,6 @@ se_cluster() {
 	se_cluster_start "$name"
 }
 se_cluster_start() {
-	as_user pg_ctl -D "$work/$1" -w -s -t 60 -l "$work/$1.log" start || { tail -20 "$work/$1.log" >&2; return 1; }
+	as_user pg_ctl -D "$work/$1" -c -w -s -t 60 -l "$work/$1.log" start || { tail -20 "$work/$1.log" >&2; return 1; }
 }
 se_cluster_stop() { as_user pg_ctl -D "$work/$1" -w -s -m "${2:-fast}" stop; }

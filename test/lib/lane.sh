@@ -30,6 +30,17 @@ forget_database() {
 # Lines of the server's log that no test may cause: a process died by a signal, or of an assertion.
 deaths() { grep -aE 'terminated by signal|PANIC:|TRAP: ' "$work/$1.log" | grep -avE 'fault point|signal 9: Killed' ; }
 
+# autopsy NAME: what a dead process of a server leaves: its stack if there are a core and gdb, and the log before.
+autopsy() {
+	local core
+	for core in "$work/$1"/core*; do
+		[ -f "$core" ] && command -v gdb >/dev/null || continue
+		gdb -batch -nx -ex bt "$bin/postgres" "$core" 2>/dev/null | grep '^#' | head -40
+		rm -f "$core"
+	done
+	grep -avE 'checkpoint|redo|database system|reinitializing|invalid record length|terminating any other' "$work/$1.log" | tail -25
+}
+
 lane_loop() {
 	local function=$1 list=$2 name database before output status
 	while name=$(flock "$list" sh -c "head -1 '$list'; sed -i 1d '$list'") && [ -n "$name" ]; do
@@ -42,14 +53,20 @@ lane_loop() {
 			status=1
 		fi
 		local took=$(((${EPOCHREALTIME/./} - ${began/./}) / 1000))
+		local died=
 		if [ "$(deaths "$lane" | wc -l)" != "$before" ]; then
-			status=1; output+=$'\n'$(deaths "$lane" | tail -n +$((before + 1)))
-			output+=$'\n'$(tail -40 "$work/$lane.log")
+			died=yes; status=1; output+=$'\n'$(autopsy "$lane")
 		fi
 		[ -z "$output" ] || [ $status = 0 ] || printf '%s\n' "$output"
 		[ $status = 0 ] && echo "ok - $name ($took ms)" || echo "not ok - $name ($took ms)"
-		pg_isready -q -t 30 || sleep 3
-		forget_database "$database"
+		if [ -n "$died" ]; then
+			# The next test shall not suffer from what this one left.
+			se_cluster_stop "$lane" immediate
+			rm -rf "${work:?}/$lane"
+			se_cluster "$lane" || { echo "not ok - server after the crash in $name"; return; }
+		else
+			forget_database "$database"
+		fi
 	done
 }
 
