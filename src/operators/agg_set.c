@@ -385,20 +385,23 @@ se_agg_home_restore(SeAggSet *set, SeAggHome *home, SeAggRecordKind kind, SeReco
 
 /*
  * A PUT is needed while no later one replaces it, neither written nor about to be.
- * SEEN and TUPLES are needed as long as their home.
+ * SEEN and TUPLES are needed as long as their home. Returns whether the record is
+ * still needed.
  */
-void
+bool
 se_agg_home_rewrite(SeAggSet *set, SeAggHome *home, const void *record, Size len, Size prefix_len)
 {
 	SeRecordReader reader = se_record_reader(record, len);
 	SeEntry    *entry;
+	bool		live = true;
 
 	(void) se_record_bytes(&reader, prefix_len);
 	switch (se_record_u8(&reader))
 	{
 		case SE_RECORD_PUT:
 			entry = entry_of_record(home, &reader);
-			if (entry->saved == se_record_u32(&reader))
+			live = entry->saved == se_record_u32(&reader);
+			if (live)
 				se_table_touch_rows(home->table, &entry, 1);
 			break;
 		case SE_RECORD_SEEN:
@@ -415,4 +418,5 @@ se_agg_home_rewrite(SeAggSet *set, SeAggHome *home, const void *record, Size len
 		default:
 			se_record_corrupted();
 	}
+	return live;
 }

@@ -51,7 +51,7 @@ static const uint8 record_prefix[1] = {SE_STATE_VERSION};
 static void group_agg_push(SeOperator *op, int input, SeBatch *batch);
 static void group_agg_prepare(SeOperator *op);
 static void group_agg_snapshot(SeOperator *op, SeSnapshotWriter *writer);
-static void group_agg_rewrite(SeOperator *op, const void *record, Size len);
+static bool group_agg_rewrite(SeOperator *op, const void *record, Size len);
 static void group_agg_restore(SeOperator *op, const void *record, Size len);
 static void group_agg_restored(SeOperator *op);
 static void need_rows(SeGroupAgg *agg, int n);
@@ -205,12 +205,12 @@ group_agg_snapshot(SeOperator *op, SeSnapshotWriter *writer)
 						 record_prefix, sizeof(record_prefix));
 }
 
-static void
+static bool
 group_agg_rewrite(SeOperator *op, const void *record, Size len)
 {
 	SeGroupAgg *agg = (SeGroupAgg *) op;
 
-	se_agg_home_rewrite(agg->set, agg->home, record, len, sizeof(record_prefix));
+	return se_agg_home_rewrite(agg->set, agg->home, record, len, sizeof(record_prefix));
 }
 
 static void
