@@ -61,11 +61,13 @@ stream_engine_explain(PG_FUNCTION_ARGS)
 static bool
 is_query_text(const char *text)
 {
-	static const char *const words[] = {"select", "with", "values", "table", "create", "insert",
-	"update", "delete", "merge", "explain"};
+	static const char *const words[] = {
+		"select", "with", "values", "table", "create", "insert", "update", "delete", "merge", "explain"
+	};
 	size_t		len;
 
-	text += strspn(text, " \t\r\n\f");
+	text	  +=strspn(text, " \t\r\n\f");
+
 	if (*text == '(' || strncmp(text, "--", 2) == 0 || strncmp(text, "/*", 2) == 0)
 		return true;
 	len = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_");
@@ -87,11 +89,15 @@ explain_query(const char *text)
 	RawStmt    *raw;
 	List	   *column_names = NIL;
 	Query	   *query;
-	ErrorContextCallback callback = {error_context_stack, move_error_position, (void *) text};
+	ErrorContextCallback callback;
 	char	   *tree;
 	ListCell   *name;
 	ListCell   *lc;
 
+	callback.callback = move_error_position;
+	callback.arg = (void *) text;
+
+	callback.previous = error_context_stack;
 	error_context_stack = &callback;
 	statements = pg_parse_query(text);
 	if (list_length(statements) != 1)
@@ -263,6 +269,6 @@ return_lines(FunctionCallInfo fcinfo, const char *text)
 		tuplestore_putvalues(result->setResult, result->setDesc, &value, &is_null);
 		if (text[len] == '\0')
 			break;
-		text += len + 1;
+		text	  +=len + 1;
 	}
 }

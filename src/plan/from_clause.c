@@ -228,9 +228,10 @@ read_function(SePlan *plan, int rti)
 				 se_plan_node_position(plan, function->funcexpr)));
 	if (!OidIsValid(entry_window_function(plan, rti)))
 	{
-		char	   *name = IsA(function->funcexpr, FuncExpr) ?
-			get_func_name(((FuncExpr *) function->funcexpr)->funcid) : pstrdup(rte->eref->aliasname);
+		const char *name = rte->eref->aliasname;
 
+		if (IsA(function->funcexpr, FuncExpr))
+			name = get_func_name(((FuncExpr *) function->funcexpr)->funcid);
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("function %s() in FROM is not supported in a continuous view", name),

@@ -20,7 +20,7 @@
 #define TOKEN_IDENT 258
 
 /* No keywords: every word comes as an identifier, in lower case unless quoted. */
-static const ScanKeywordList no_keywords = {.kw_string = "", .max_kw_len = 0};
+static const ScanKeywordList no_keywords = {"", NULL, NULL, 0, 0};
 
 static int	find_word(const char *text, const char *keyword, const char *word);
 

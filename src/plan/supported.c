@@ -148,7 +148,7 @@ check_order_and_limit(SePlan *plan)
 				 errdetail("The view is a table, and a table has no order."),
 				 errhint("Leave it out, and write it in the query that reads the view; ORDER BY inside an aggregate is supported."),
 				 se_plan_node_position(plan, get_sortgroupclause_expr(linitial(query->sortClause),
-																	 query->targetList))));
+																	  query->targetList))));
 }
 
 /* DISTINCT of a plain SELECT becomes a grouping; the rest of its forms do not. */
