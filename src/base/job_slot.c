@@ -75,6 +75,7 @@ init_slots(void *memory)
 			pg_atomic_init_u64(&slot->counters[c], 0);
 		for (int o = 0; o < SE_JOB_MAX_OPERATORS; o++)
 		{
+			pg_atomic_init_u64(&slot->operators[o].kind, 0);
 			pg_atomic_init_u64(&slot->operators[o].rows_in, 0);
 			pg_atomic_init_u64(&slot->operators[o].rows_out, 0);
 			pg_atomic_init_u64(&slot->operators[o].watermark, (uint64) SE_TIME_MIN);
@@ -159,6 +160,7 @@ se_job_slot_take(Oid database, Oid job)
 			pg_atomic_write_u64(&slot->counters[c], 0);
 		for (int o = 0; o < SE_JOB_MAX_OPERATORS; o++)
 		{
+			pg_atomic_write_u64(&slot->operators[o].kind, 0);
 			pg_atomic_write_u64(&slot->operators[o].rows_in, 0);
 			pg_atomic_write_u64(&slot->operators[o].rows_out, 0);
 			pg_atomic_write_u64(&slot->operators[o].watermark, (uint64) SE_TIME_MIN);

@@ -49,6 +49,10 @@ typedef enum SeJobCounter
 	SE_COUNT_COMMITS,
 	SE_COUNT_COMMIT_US,			/* time spent in commits, summed */
 	SE_COUNT_COMMIT_BYTES,		/* state chunk bytes written, summed */
+	SE_COUNT_LAST_COMMIT,		/* gauge: when, TimestampTz */
+	SE_COUNT_LAST_COMMIT_US,	/* gauge: how long it took */
+	SE_COUNT_LAST_COMMIT_BYTES, /* gauge: state chunk bytes it wrote */
+	SE_COUNT_STORED_BYTES,		/* gauge: all state chunks in the table */
 	SE_COUNT_STATE_BYTES,		/* gauge */
 	SE_COUNT_STATE_ENTRIES,		/* gauge */
 	SE_COUNT_PENDING_ROWS,		/* gauge: results not yet committed */
@@ -56,6 +60,7 @@ typedef enum SeJobCounter
 	SE_COUNT_BUSY_US,
 	SE_COUNT_IDLE_US,
 	SE_COUNT_LATENCY_US,		/* gauge: source commit to result commit, last commit */
+	SE_COUNT_SOURCE_TIME,		/* gauge: commit time of the newest row reflected, TimestampTz */
 	SE_COUNT_WAL_READ,			/* bytes of log scanned */
 	SE_JOB_COUNTERS				/* number of them */
 } SeJobCounter;
@@ -66,6 +71,7 @@ typedef enum SeJobCounter
 /* Live counters of one operator, indexed by graph node id. */
 typedef struct SeOperatorCounters
 {
+	pg_atomic_uint64 kind;		/* SeNodeKind, 0 = no such node */
 	pg_atomic_uint64 rows_in;
 	pg_atomic_uint64 rows_out;
 	pg_atomic_uint64 watermark; /* SeTime */

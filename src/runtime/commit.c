@@ -55,6 +55,7 @@ se_commit_run(SeTask *task)
 {
 	TimestampTz begun = GetCurrentTimestamp();
 	bool		full = task->env.output_full;
+	int64		took;
 	Stand		stand;
 
 	if (!prepare(task))
@@ -64,7 +65,9 @@ se_commit_run(SeTask *task)
 	if (!write_all(task))
 		return false;
 	task->commits++;
-	task->commit_us += GetCurrentTimestamp() - begun;
+	took = GetCurrentTimestamp() - begun;
+	task->commit_us += took;
+	pg_atomic_write_u64(&task->slot->counters[SE_COUNT_LAST_COMMIT_US], took);
 	finish(task, &stand, full);
 	SE_FAULT_POINT("commit-done");
 	return true;
@@ -233,9 +236,14 @@ finish(SeTask *task, const Stand *stand, bool full)
 	XLByteToSeg(stand->restart_lsn, new_segment, wal_segment_size);
 	task->restart_lsn = stand->restart_lsn;
 	pg_atomic_write_u64(&slot->restart_lsn, stand->restart_lsn);
+	pg_atomic_write_u64(&slot->counters[SE_COUNT_LAST_COMMIT], task->last_commit);
+	pg_atomic_write_u64(&slot->counters[SE_COUNT_LAST_COMMIT_BYTES], se_store_last_bytes(task->store));
 	if (stand->commit_time != 0)
+	{
 		pg_atomic_write_u64(&slot->counters[SE_COUNT_LATENCY_US],
 							Max(task->last_commit - stand->commit_time, 0));
+		pg_atomic_write_u64(&slot->counters[SE_COUNT_SOURCE_TIME], stand->commit_time);
+	}
 	clear_failures(task);
 	se_commit_publish(task);
 	if (!task->resuming)
@@ -297,6 +305,7 @@ se_commit_publish(SeTask *task)
 		SeOperator *op = chain->operators[i];
 		SeOperatorCounters *counters = &slot->operators[i];
 
+		pg_atomic_write_u64(&counters->kind, ((SeNode *) list_nth(chain->graph->nodes, i))->kind);
 		if (op == NULL)
 			continue;
 		entries += op->state_entries;
@@ -328,6 +337,7 @@ se_commit_publish(SeTask *task)
 	PUBLISH(SE_COUNT_COMMITS, task->commits);
 	PUBLISH(SE_COUNT_COMMIT_US, task->commit_us);
 	PUBLISH(SE_COUNT_COMMIT_BYTES, task->commit_bytes);
+	PUBLISH(SE_COUNT_STORED_BYTES, se_store_total_bytes(task->store));
 	PUBLISH(SE_COUNT_STATE_BYTES, task->env.state_bytes);
 	PUBLISH(SE_COUNT_STATE_ENTRIES, entries);
 	PUBLISH(SE_COUNT_PENDING_ROWS, chain->sink->rows_in - task->sink_rows);
