@@ -40,7 +40,7 @@ typedef struct AttnosContext
 static Node *canonical(SePlan *plan, Node *node);
 static Node *canonical_mutator(Node *node, SePlan *plan);
 static Node *canonical_var(Var *var, SePlan *plan);
-static Node *stream_row(SePlan *plan, const Var *var);
+static Node *stream_row(SePlan *plan, const Var *var, bool live_only);
 static Node *window_row(SePlan *plan, const Var *var);
 static Node *count_of_constant(Aggref *aggref);
 static Node *over_mutator(Node *node, OverContext *context);
@@ -87,6 +87,15 @@ canonical_mutator(Node *node, SePlan *plan)
 			return (Node *) time;
 		}
 	}
+	if (IsA(node, NullTest) && ((NullTest *) node)->argisrow && IsA(((NullTest *) node)->arg, Var) &&
+		((Var *) ((NullTest *) node)->arg)->varno == plan->stream_rti &&
+		((Var *) ((NullTest *) node)->arg)->varattno == 0)
+	{
+		NullTest   *test = (NullTest *) copyObject(node);
+
+		test->arg = (Expr *) stream_row(plan, (Var *) test->arg, true);
+		return (Node *) test;
+	}
 	if (IsA(node, Aggref))
 	{
 		Node	   *simple = count_of_constant((Aggref *) node);
@@ -111,13 +120,16 @@ canonical_var(Var *var, SePlan *plan)
 				 errhint("Give the stream a column of its own, with a DEFAULT."),
 				 se_plan_position(plan, var->location)));
 	if (var->varattno == 0)
-		return var->varno == plan->stream_rti ? stream_row(plan, var) : window_row(plan, var);
+		return var->varno == plan->stream_rti ? stream_row(plan, var, false) : window_row(plan, var);
 	return copyObject((Node *) var);
 }
 
-/* The whole row of the stream, as a value of its row type. */
+/*
+ * The whole row of the stream, as a value of its row type; or, `live_only`, as a record
+ * without the dropped columns, of which a test for NULL must not know.
+ */
 static Node *
-stream_row(SePlan *plan, const Var *var)
+stream_row(SePlan *plan, const Var *var, bool live_only)
 {
 	RowExpr    *row = makeNode(RowExpr);
 	Relation	rel = table_open(plan->stream->relation, AccessShareLock);
@@ -127,15 +139,16 @@ stream_row(SePlan *plan, const Var *var)
 	{
 		Form_pg_attribute attr = TupleDescAttr(desc, i);
 
-		row->colnames = lappend(row->colnames, makeString(pstrdup(NameStr(attr->attname))));
-		if (attr->attisdropped)
-			row->args = lappend(row->args, makeNullConst(INT4OID, -1, InvalidOid));
-		else
+		if (!attr->attisdropped)
 			row->args = lappend(row->args, makeVar(plan->stream_rti, attr->attnum, attr->atttypid,
 												   attr->atttypmod, attr->attcollation, 0));
+		else if (!live_only)
+			row->args = lappend(row->args, makeNullConst(INT4OID, -1, InvalidOid));
 	}
 	table_close(rel, NoLock);
-	row->row_typeid = var->vartype;
+
+	/* a named type has the names of its columns itself, whatever they are renamed to */
+	row->row_typeid = live_only ? RECORDOID : var->vartype;
 	row->row_format = COERCE_IMPLICIT_CAST;
 	row->location = var->location;
 	return (Node *) row;
