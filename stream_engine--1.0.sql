@@ -166,3 +166,104 @@ COMMENT ON FUNCTION stream_engine.explain(text) IS
 CREATE FUNCTION stream_engine.settings(OUT name text, OUT type text, OUT unit text, OUT default_value text,
         OUT context text, OUT help text)
     RETURNS SETOF record LANGUAGE c STRICT AS 'MODULE_PATHNAME', 'stream_engine_settings';
+
+-- What the job slots in shared memory say (monitor/live.c). The views below are for people.
+CREATE FUNCTION stream_engine.live_jobs(
+        OUT job oid, OUT state text, OUT pid int, OUT attempt bigint, OUT failures int, OUT restart_at timestamptz,
+        OUT error_sqlstate text, OUT error text,
+        OUT read_lsn pg_lsn, OUT reflected_lsn pg_lsn, OUT restart_lsn pg_lsn, OUT announced_lsn pg_lsn,
+        OUT watermark timestamptz,
+        OUT rows_in bigint, OUT rows_out bigint, OUT rows_not_taken bigint, OUT late_rows bigint, OUT late_pairs bigint,
+        OUT pending_rows bigint, OUT skipped_transactions bigint,
+        OUT state_bytes bigint, OUT state_entries bigint, OUT stored_bytes bigint,
+        OUT commits bigint, OUT commit_time interval, OUT written_bytes bigint,
+        OUT last_commit timestamptz, OUT last_commit_time interval, OUT last_written_bytes bigint,
+        OUT latency interval, OUT source_time timestamptz, OUT busy_time interval)
+    RETURNS SETOF record LANGUAGE c STRICT VOLATILE AS 'MODULE_PATHNAME', 'stream_engine_live_jobs';
+CREATE FUNCTION stream_engine.live_operators(
+        OUT job oid, OUT operator int, OUT kind text, OUT rows_in bigint, OUT rows_out bigint,
+        OUT watermark timestamptz, OUT state_bytes bigint, OUT state_entries bigint)
+    RETURNS SETOF record LANGUAGE c STRICT VOLATILE AS 'MODULE_PATHNAME', 'stream_engine_live_operators';
+CREATE FUNCTION stream_engine.describe_position("position" bytea) RETURNS text
+    LANGUAGE c STRICT IMMUTABLE AS 'MODULE_PATHNAME', 'stream_engine_describe_position';
+COMMENT ON FUNCTION stream_engine.live_jobs() IS 'counters of the jobs of this database; see the views jobs, sources, checkpoints';
+COMMENT ON FUNCTION stream_engine.live_operators() IS 'counters of operators; see the view operators';
+COMMENT ON FUNCTION stream_engine.describe_position(bytea) IS 'a stored position of a source, for people';
+
+CREATE VIEW stream_engine.jobs WITH (security_barrier) AS
+    SELECT j.job AS view,
+           coalesce(l.state, CASE j.goal WHEN 's' THEN 'stopped' WHEN 'f' THEN 'failed' ELSE 'starting' END) AS state,
+           c.relowner::regrole AS owner,
+           l.pid, coalesce(l.attempt, p.attempt) AS attempt, coalesce(l.failures, 0) AS failures, l.restart_at,
+           l.error_sqlstate, l.error,
+           greatest(l.rows_in, p.rows_in, 0) AS rows_in, greatest(l.rows_out, p.rows_out, 0) AS rows_out,
+           coalesce(l.rows_not_taken, 0) AS rows_not_taken,
+           greatest(l.late_rows, p.late_rows, 0) AS late_rows, greatest(l.late_pairs, p.late_pairs, 0) AS late_pairs,
+           coalesce(l.pending_rows, 0) AS pending_rows,
+           coalesce(l.state_bytes, 0) AS state_bytes, coalesce(l.state_entries, 0) AS state_entries,
+           l.watermark, l.latency, l.busy_time
+    FROM stream_engine.job_catalog j
+         JOIN pg_catalog.pg_class c ON c.oid = j.job
+         LEFT JOIN stream_engine.live_jobs() l ON l.job = j.job
+         LEFT JOIN LATERAL (
+             SELECT max(attempt) AS attempt, sum(rows_in)::bigint AS rows_in, max(rows_out) AS rows_out,
+                    max(late_rows) AS late_rows, max(late_pairs) AS late_pairs
+             FROM stream_engine.job_positions WHERE job = j.job) p ON true
+    WHERE pg_has_role(c.relowner, 'USAGE') OR pg_has_role('pg_read_all_stats', 'USAGE');
+
+CREATE VIEW stream_engine.operators WITH (security_barrier) AS
+    SELECT l.job::regclass AS view, l.operator, l.kind, l.rows_in, l.rows_out, l.watermark, l.state_bytes, l.state_entries
+    FROM stream_engine.live_operators() l
+    ORDER BY l.job, l.operator;
+
+CREATE VIEW stream_engine.sources WITH (security_barrier) AS
+    SELECT j.job AS view, p.unit, p.source, s.stream,
+           stream_engine.describe_position(p."position") AS "position",
+           l.read_lsn, l.reflected_lsn, l.restart_lsn,
+           greatest(pg_wal_lsn_diff(n.lsn, l.reflected_lsn), 0)::bigint AS lag_bytes,
+           CASE WHEN l.reflected_lsn >= l.announced_lsn OR l.announced_lsn IS NULL THEN interval '0'
+                ELSE greatest(clock_timestamp() - l.source_time, interval '0') END AS lag_time,
+           greatest(pg_wal_lsn_diff(n.lsn, l.restart_lsn), 0)::bigint AS retained_bytes,
+           w.pid AS oldest_writer, w.xact_start AS oldest_writer_since,
+           l.watermark, p.rows_in, p.late_rows, p.late_pairs, l.skipped_transactions
+    FROM stream_engine.job_catalog j
+         JOIN pg_catalog.pg_class c ON c.oid = j.job
+         JOIN stream_engine.job_positions p ON p.job = j.job
+         LEFT JOIN stream_engine.live_jobs() l ON l.job = j.job
+         LEFT JOIN LATERAL (
+             SELECT min(d.refobjid)::regclass AS stream
+             FROM pg_catalog.pg_rewrite r
+                  JOIN pg_catalog.pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid
+                       AND d.refclassid = 'pg_class'::regclass
+                  JOIN pg_catalog.pg_class t ON t.oid = d.refobjid AND t.relkind = 'f'
+             WHERE r.ev_class = j.definition
+             HAVING count(DISTINCT d.refobjid) = 1) s ON true
+         LEFT JOIN LATERAL (
+             SELECT k.pid, a.xact_start
+             FROM pg_catalog.pg_locks k LEFT JOIN pg_catalog.pg_stat_activity a ON a.pid = k.pid
+             WHERE k.locktype = 'relation' AND k.relation = s.stream AND k.mode = 'RowExclusiveLock' AND k.granted
+               AND k.database = (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database())
+             ORDER BY a.xact_start NULLS FIRST LIMIT 1) w ON true
+         CROSS JOIN (SELECT CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_lsn() END AS lsn) n
+    WHERE pg_has_role(c.relowner, 'USAGE') OR pg_has_role('pg_read_all_stats', 'USAGE');
+
+CREATE VIEW stream_engine.checkpoints WITH (security_barrier) AS
+    SELECT j.job AS view, p.unit, p.attempt, p.last_chunk,
+           l.commits, l.commit_time, l.written_bytes,
+           l.last_commit, l.last_commit_time, l.last_written_bytes, l.stored_bytes
+    FROM stream_engine.job_catalog j
+         JOIN pg_catalog.pg_class c ON c.oid = j.job
+         JOIN LATERAL (
+             SELECT unit, max(attempt) AS attempt, max(chunk_seq) AS last_chunk
+             FROM stream_engine.job_positions WHERE job = j.job GROUP BY unit) p ON true
+         LEFT JOIN stream_engine.live_jobs() l ON l.job = j.job
+    WHERE pg_has_role(c.relowner, 'USAGE') OR pg_has_role('pg_read_all_stats', 'USAGE');
+
+CREATE VIEW stream_engine.errors WITH (security_barrier) AS
+    SELECT e.job AS view, e.seq, e.at, e.attempt, e.sqlstate, e.message, e.detail, e."position", e."row"
+    FROM stream_engine.job_errors e
+         JOIN pg_catalog.pg_class c ON c.oid = e.job
+    WHERE pg_has_role(c.relowner, 'USAGE') OR pg_has_role('pg_read_all_stats', 'USAGE');
+
+GRANT SELECT ON stream_engine.jobs, stream_engine.operators, stream_engine.sources, stream_engine.checkpoints,
+    stream_engine.errors TO PUBLIC;
