@@ -27,6 +27,8 @@ SELECT stream_engine.explain('SELECT auction, random() AS r, now() AS computed F
 SELECT stream_engine.explain('SELECT auction, window_start, window_end FROM bid, tumble(date_time, interval ''10 seconds'') WHERE price > 5');
 SELECT stream_engine.explain('SELECT auction, w.window_end FROM bid CROSS JOIN LATERAL hop(date_time, ''5 seconds'', ''1 minute'') AS w WHERE w.window_start > ''2020-01-01''');
 SELECT stream_engine.explain('SELECT auction, s, e FROM bid JOIN LATERAL cumulate(date_time, size => ''1 day'', step => ''6 hours'', shift => ''1 hour'') AS w (s, e) ON price > 7');
+SELECT stream_engine.explain('SELECT auction FROM bid, tumble(date_time, ''1 s'')');
+SELECT stream_engine.explain('SELECT auction FROM bid, hop(date_time, ''1 s'', ''3 s'')');
 -- joined under an alias
 SELECT stream_engine.explain('SELECT j.auction, j.window_time FROM (bid CROSS JOIN tumble(date_time, ''1 s'')) AS j');
 -- the text of a whole command

@@ -12,6 +12,7 @@ CREATE TABLE side (key bigint, value text);
 CREATE TABLE parts (key bigint) PARTITION BY LIST (key);
 CREATE VIEW cheap AS SELECT * FROM bid WHERE price < 10;
 CREATE MATERIALIZED VIEW old AS SELECT 1 AS v;
+CREATE MATERIALIZED VIEW cont WITH (stream_engine.continuous) AS SELECT auction FROM bid WITH NO DATA;
 
 -- no stream
 SELECT stream_engine.explain('SELECT 1 AS one');
@@ -23,6 +24,7 @@ SELECT stream_engine.explain('SELECT * FROM side');
 SELECT stream_engine.explain('SELECT * FROM parts');
 SELECT stream_engine.explain('SELECT * FROM cheap');
 SELECT stream_engine.explain('SELECT * FROM old');
+SELECT stream_engine.explain('SELECT * FROM cont');
 SELECT stream_engine.explain('SELECT * FROM distant');
 SELECT stream_engine.explain('SELECT relname FROM pg_class');
 SELECT stream_engine.explain('SELECT * FROM (SELECT auction FROM bid) AS s');
@@ -39,6 +41,7 @@ SELECT stream_engine.explain('SELECT price, m FROM bid, LATERAL (SELECT max(valu
 SELECT stream_engine.explain('SELECT auction FROM parent');
 SELECT stream_engine.explain('SELECT auction FROM ONLY parent');
 -- functions that make rows
+SELECT stream_engine.explain('SELECT auction, name FROM bid, stream_engine.settings()');
 SELECT stream_engine.explain('SELECT auction, tag FROM bid, unnest(tags) AS tag');
 SELECT stream_engine.explain('SELECT auction, x FROM bid, ROWS FROM (generate_series(1, 2), generate_series(1, 3)) AS g (x, y)');
 SELECT stream_engine.explain('SELECT auction, x.id FROM bid, XMLTABLE(''/a'' PASSING (doc::xml) COLUMNS id int) AS x');

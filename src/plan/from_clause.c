@@ -10,6 +10,7 @@
 
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
+#include "meta/jobs.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "parser/parsetree.h"
@@ -205,6 +206,12 @@ refuse_relation(SePlan *plan, int rti)
 					 se_plan_rte_position(plan, rti)));
 			break;
 		default:
+			if (se_jobs_exists(rte->relid))
+				ereport(ERROR,
+						(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+						 errmsg("reading continuous view \"%s\" in another one is not supported yet", name),
+						 errhint("Write its query over the stream as part of this one, or make this one an ordinary view."),
+						 se_plan_rte_position(plan, rti)));
 			ereport(ERROR,
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 					 errmsg("\"%s\" is a table, not a stream", name),
@@ -263,8 +270,7 @@ entry_window_function(SePlan *plan, int rti)
 	if (rte->rtekind != RTE_FUNCTION || list_length(rte->functions) != 1)
 		return InvalidOid;
 	call = linitial_node(RangeTblFunction, rte->functions)->funcexpr;
-	if (!IsA(call, FuncExpr) || !((FuncExpr *) call)->funcretset ||
-		se_functions_our_name(((FuncExpr *) call)->funcid) == NULL)
+	if (!IsA(call, FuncExpr) || se_functions_window_name(((FuncExpr *) call)->funcid) == NULL)
 		return InvalidOid;
 	return ((FuncExpr *) call)->funcid;
 }

@@ -45,6 +45,21 @@ se_functions_our_name(Oid function)
 	return get_func_name(function);
 }
 
+/* The name of a window function of ours, which belongs in FROM; NULL for all others. */
+const char *
+se_functions_window_name(Oid function)
+{
+	static const char *const names[] = {"tumble", "hop", "cumulate", "session", "count_window"};
+	const char *ours = se_functions_our_name(function);
+
+	for (int i = 0; ours != NULL && i < lengthof(names); i++)
+	{
+		if (strcmp(ours, names[i]) == 0)
+			return ours;
+	}
+	return NULL;
+}
+
 /* Refuse functions whose value would not be the same at every computation. */
 void
 se_functions_check(SePlan *plan)

@@ -121,7 +121,10 @@ read_shape(SePlan *plan)
 	plan->grouped = plan->group_clause != NIL || query->hasAggs || query->havingQual != NULL;
 }
 
-/* Filter and project; with a window function each row is multiplied by its windows. */
+/*
+ * Filter and project; with a window function each row is multiplied by its windows,
+ * unless it has one only and nobody looks at it.
+ */
 static SeStep *
 translate_rows(SePlan *plan, SeStep *input)
 {
@@ -129,7 +132,9 @@ translate_rows(SePlan *plan, SeStep *input)
 	List	   *names = NIL;
 	ListCell   *lc;
 
-	if (plan->window_rti != 0)
+	if (plan->window_rti != 0 && (plan->window.kind != SE_WINDOW_TUMBLE ||
+								  se_expr_uses(plan->query->targetList, plan->window_rti) ||
+								  se_expr_uses(plan->quals, plan->window_rti)))
 		input = se_step_expand(plan, input);
 	foreach(lc, plan->query->targetList)
 	{

@@ -66,6 +66,7 @@ extern void se_supported_check_targets(SePlan *plan);
 
 /* functions.c: which functions may be called where, and which are ours */
 extern const char *se_functions_our_name(Oid function);
+extern const char *se_functions_window_name(Oid function);
 extern void se_functions_check(SePlan *plan);
 
 /* from_clause.c, window_call.c */

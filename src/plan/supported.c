@@ -298,13 +298,13 @@ refuse_sublink(SePlan *plan, const SubLink *sublink)
 static void
 refuse_set_returning(SePlan *plan, Node *node, Oid function)
 {
-	const char *ours = se_functions_our_name(function);
+	const char *window = se_functions_window_name(function);
 
-	if (ours != NULL)
+	if (window != NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("window function %s() belongs in FROM", ours),
-				 errhint("Write FROM stream, %s(...), and use the columns window_start and window_end.", ours),
+				 errmsg("window function %s() belongs in FROM", window),
+				 errhint("Write FROM stream, %s(...), and use the columns window_start and window_end.", window),
 				 se_plan_node_position(plan, node)));
 	ereport(ERROR,
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
