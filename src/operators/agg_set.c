@@ -82,14 +82,14 @@ describe_slot(SeAggSet *set, SeAggSlot *slot, const SeAggCall *call, TupleDesc i
 }
 
 SeAggHome *
-se_agg_home_new(SeAggSet *set, SeKeys *keys)
+se_agg_home_new(SeAggSet *set, SeKeys *keys, uint32 payload_size)
 {
 	MemoryContext old = MemoryContextSwitchTo(set->env->memory);
 	SeAggHome  *home = palloc0(sizeof(SeAggHome));
 
 	home->memory = set->env->memory;
 	home->arena = se_arena_new(set->env);
-	home->table = se_table_new(home->arena, keys, set->payload_size);
+	home->table = se_table_new(home->arena, keys, payload_size);
 	home->seen = palloc0(Max(set->ncalls, 1) * sizeof(SeTable *));
 	MemoryContextSwitchTo(old);
 	return home;
@@ -385,38 +385,35 @@ se_agg_home_restore(SeAggSet *set, SeAggHome *home, SeAggRecordKind kind, SeReco
 
 /*
  * A PUT is needed while no later one replaces it, neither written nor about to be.
- * SEEN and TUPLES are needed as long as their home. Returns whether the record is
- * still needed.
+ * SEEN and TUPLES are needed as long as their home.
  */
 bool
 se_agg_home_rewrite(SeAggSet *set, SeAggHome *home, const void *record, Size len, Size prefix_len)
 {
 	SeRecordReader reader = se_record_reader(record, len);
 	SeEntry    *entry;
-	bool		live = true;
 
 	(void) se_record_bytes(&reader, prefix_len);
 	switch (se_record_u8(&reader))
 	{
 		case SE_RECORD_PUT:
 			entry = entry_of_record(home, &reader);
-			live = entry->saved == se_record_u32(&reader);
-			if (live)
-				se_table_touch_rows(home->table, &entry, 1);
-			break;
+			if (entry->saved != se_record_u32(&reader) || (entry->flags & SE_ENTRY_DIRTY))
+				return false;
+			se_table_touch_rows(home->table, &entry, 1);
+			return true;
 		case SE_RECORD_SEEN:
 			se_agg_distinct_rewrite(slot_of_record(set, &reader, false), home, &reader);
-			break;
+			return true;
 		case SE_RECORD_TUPLES:
 			{
 				MemoryContext old = MemoryContextSwitchTo(home->memory);
 
 				home->again = lappend(home->again, cstring_to_text_with_len(record, (int) len));
 				MemoryContextSwitchTo(old);
-				break;
+				return true;
 			}
 		default:
 			se_record_corrupted();
 	}
-	return live;
 }

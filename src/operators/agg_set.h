@@ -12,10 +12,10 @@
  *
  * A home is saved as records that begin with the operator's own prefix; then:
  *
- *	kind PUT	4 entry index, 4 number of the snapshot, 1 flags (bit 2: emitted),
+ *	kind 1 PUT	4 entry index, 4 number of the snapshot, 1 flags (bit 2: emitted),
  *				key (state/table.h), accumulators in order of the calls
- *	kind SEEN	4 number of the call, key of its set (entry index, arguments)
- *	kind TUPLES	4 number of the call, 4 entry index, 8 number of the first tuple,
+ *	kind 2 SEEN	4 number of the call, key of its set (entry index, arguments)
+ *	kind 3 TUPLES	4 number of the call, 4 entry index, 8 number of the first tuple,
  *				4 count, tuples: per argument 1 null flag, value
  *
  * A PUT replaces the entry's former one. SEEN and TUPLES only ever add, and each item
@@ -43,17 +43,16 @@ typedef struct SeAggSet
 
 typedef enum SeAggRecordKind
 {
-	SE_RECORD_META = 1,			/* the operator's own */
-	SE_RECORD_PUT = 2,
-	SE_RECORD_SEEN = 3,
-	SE_RECORD_TUPLES = 4,
-	SE_RECORD_RESULT = 5		/* as PUT, the operator's own */
+	SE_RECORD_PUT = 1,
+	SE_RECORD_SEEN = 2,
+	SE_RECORD_TUPLES = 3
 } SeAggRecordKind;
 
 /* In the current context, which lives as long as the operator. */
 extern SeAggSet *se_agg_set_new(List *calls, TupleDesc input, SeOperatorEnv *env);
 
-extern SeAggHome *se_agg_home_new(SeAggSet *set, SeKeys *keys);
+/* payload_size: the set's, or more if the operator lays payloads out itself. */
+extern SeAggHome *se_agg_home_new(SeAggSet *set, SeKeys *keys, uint32 payload_size);
 extern void se_agg_home_free(SeAggSet *set, SeAggHome *home);
 
 /* accs[i] is the payload of the group of row rows[i]. */
@@ -82,7 +81,8 @@ extern uint32 se_agg_home_restore(SeAggSet *set, SeAggHome *home, SeAggRecordKin
 
 /*
  * The checkpoint is about to delete a record, whose kind stands after its prefix: what
- * is still to be found only there is written by the snapshot that follows.
+ * is still to be found only there is written by the snapshot that follows. True if
+ * there is something.
  */
 extern bool se_agg_home_rewrite(SeAggSet *set, SeAggHome *home, const void *record, Size len,
 								Size prefix_len);

@@ -86,7 +86,7 @@ se_group_agg_new(const SeGroupAggNode *node, SeOperatorEnv *env)
 	agg->node = node;
 	agg->set = se_agg_set_new(node->calls, input, env);
 	agg->keys = se_keys_new(input, node->keys, node->key_eq);
-	agg->home = se_agg_home_new(agg->set, agg->keys);
+	agg->home = se_agg_home_new(agg->set, agg->keys, agg->set->payload_size);
 	agg->scratch = AllocSetContextCreate(CurrentMemoryContext, "stream_engine group aggregate",
 										 ALLOCSET_DEFAULT_SIZES);
 	agg->out = se_batch_new(CurrentMemoryContext, node->node.desc, Max(se_batch_rows, 1));

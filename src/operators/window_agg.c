@@ -1,0 +1,525 @@
+/*
+ * operators/window_agg.c
+ *		Aggregates per window, emitted once when the watermark passes the window's end.
+ *
+ * A row goes into the one slice that holds its time, whatever the overlap of windows;
+ * a batch is cut into runs between which windows fire, and in a run all rows of a
+ * slice are handled together (keys, lookups, then one loop per aggregate call).
+ *
+ * Late (design 7): a row is late for a window iff window_end <= wm[i], its stamp. Both
+ * counters count here. A row late for some of its windows still counts in the others.
+ *
+ * Runs in: task worker, in a round.
+ */
+#include "postgres.h"
+
+#include "base/fault.h"
+#include "base/settings.h"
+#include "operators/operators.h"
+#include "operators/window_agg_internal.h"
+#include "utils/memutils.h"
+#include "utils/timestamp.h"
+
+static void window_agg_push(SeOperator *op, int input, SeBatch *batch);
+static void window_agg_watermark(SeOperator *op, int input, SeTime h);
+static bool window_agg_resume(SeOperator *op);
+static void window_agg_end(SeOperator *op, int input);
+static bool is_busy(const SeWindowAgg *agg);
+static int	process(SeWindowAgg *agg, SeBatch *batch, int from);
+static int	sort_into_slices(SeWindowAgg *agg, SeBatch *batch, int from, int *ntouched);
+static SeSlice *slice_of_row(SeWindowAgg *agg, SeBatch *batch, int row);
+static SeSlice *slice_of_time(SeWindowAgg *agg, SeTime ts);
+static SeSlice *slice_of_window(SeWindowAgg *agg, const SeBatch *batch, int row, SeTime start, SeTime end);
+static SeSlice *open_slice(SeWindowAgg *agg, SeTime wm, SeTime start, SeTime end, SeTime last_end);
+static bool is_late(SeWindowAgg *agg, SeTime ts, SeTime wm);
+static void apply_slice(SeWindowAgg *agg, SeBatch *batch, SeSlice *slice);
+static void need_rows(SeWindowAgg *agg, int n);
+static int	slice_position(SeWindowAgg *agg, SeTime end);
+
+/* Does a window fire before a row with this stamp? */
+static inline bool
+fires_before(const SeWindowAgg *agg, SeTime wm)
+{
+	return wm >= agg->deadline && agg->nslices > 0;
+}
+
+static const SeOperatorOps window_agg_ops = {
+	.name = "window aggregate",
+	.push = window_agg_push,
+	.watermark = window_agg_watermark,
+	.idle = se_op_forward_idle,
+	.timer = se_op_forward_timer,
+	.resume = window_agg_resume,
+	.prepare = se_window_state_prepare,
+	.snapshot = se_window_state_snapshot,
+	.rewrite = se_window_state_rewrite,
+	.restore = se_window_state_restore,
+	.restored = se_window_state_restored,
+	.checkpoint_done = se_op_no_checkpoint_done,
+	.end = window_agg_end,
+	.close = se_op_no_close,
+};
+
+SeOperator *
+se_window_agg_new(const SeWindowAggNode *node, SeOperatorEnv *env)
+{
+	SeWindowAgg *agg = palloc0(sizeof(SeWindowAgg));
+	TupleDesc	input = ((SeNode *) linitial(node->node.inputs))->desc;
+
+	se_op_init(&agg->op, &window_agg_ops, node->node.id, 1, env, node->node.desc);
+	agg->node = node;
+	agg->set = se_agg_set_new(node->calls, input, env);
+	agg->keys = se_keys_new(input, node->keys, node->key_eq);
+	agg->single = !node->sliced || node->window.kind == SE_WINDOW_TUMBLE ||
+		(node->window.kind == SE_WINDOW_HOP && node->window.slide >= node->window.size) ||
+		node->window.slide == node->window.size;
+	agg->closed_to = SE_TIME_MIN;
+	agg->deadline = SE_TIME_MAX;
+	agg->max_slices = 16;
+	agg->slices = palloc(agg->max_slices * sizeof(SeSlice *));
+	agg->stash.watermark = SE_TIME_MIN;
+	agg->stash.memory = AllocSetContextCreate(CurrentMemoryContext, "stream_engine window stash",
+											  ALLOCSET_SMALL_SIZES);
+	agg->scratch = AllocSetContextCreate(CurrentMemoryContext, "stream_engine window aggregate",
+										 ALLOCSET_DEFAULT_SIZES);
+	agg->out = se_batch_new(CurrentMemoryContext, node->node.desc, Max(se_batch_rows, 1));
+	se_window_merge_reset(agg);
+	return &agg->op;
+}
+
+static void
+window_agg_push(SeOperator *op, int input, SeBatch *batch)
+{
+	SeWindowAgg *agg = (SeWindowAgg *) op;
+	int			done;
+
+	if (!batch->append_only)
+		elog(ERROR, "window aggregate got rows that change others");
+	op->watermark_in = Max(op->watermark_in, batch->wm_end);
+	if (is_busy(agg) && !se_window_agg_go_on(agg))
+	{
+		se_window_stash_rows(agg, batch, 0);
+		return;
+	}
+	done = process(agg, batch, 0);
+	if (done < batch->nrows)
+		se_window_stash_rows(agg, batch, done);
+}
+
+static void
+window_agg_watermark(SeOperator *op, int input, SeTime h)
+{
+	SeWindowAgg *agg = (SeWindowAgg *) op;
+
+	op->watermark_in = Max(op->watermark_in, h);
+	if ((is_busy(agg) && !se_window_agg_go_on(agg)) || !se_window_agg_advance(agg, h))
+	{
+		agg->stash.watermark = Max(agg->stash.watermark, h);
+		agg->meta_dirty = true;
+	}
+}
+
+static void
+window_agg_end(SeOperator *op, int input)
+{
+	SeWindowAgg *agg = (SeWindowAgg *) op;
+
+	if (is_busy(agg))
+	{
+		agg->stash.end = true;
+		agg->meta_dirty = true;
+		return;
+	}
+	se_op_forward_end(op, input);
+}
+
+static bool
+window_agg_resume(SeOperator *op)
+{
+	SeWindowAgg *agg = (SeWindowAgg *) op;
+
+	return !is_busy(agg) || se_window_agg_go_on(agg);
+}
+
+/* Is there work left from before? */
+static bool
+is_busy(const SeWindowAgg *agg)
+{
+	return agg->firing || agg->stash.batches != NIL ||
+		agg->stash.watermark != SE_TIME_MIN || agg->stash.end;
+}
+
+/* Finish the firing, then the stash in its order. False if the output is full again. */
+bool
+se_window_agg_go_on(SeWindowAgg *agg)
+{
+	SeBatch    *batch;
+
+	agg->meta_dirty = true;
+	if (agg->firing && (agg->op.env->output_full || !se_window_agg_finish_firing(agg)))
+		return false;
+	while ((batch = se_window_stash_first(agg)) != NULL)
+	{
+		agg->stash.next_row = process(agg, batch, agg->stash.next_row);
+		if (agg->stash.next_row < batch->nrows)
+			return false;
+		se_window_stash_pop(agg);
+	}
+	if (agg->stash.watermark != SE_TIME_MIN)
+	{
+		if (!se_window_agg_advance(agg, agg->stash.watermark))
+			return false;
+		agg->stash.watermark = SE_TIME_MIN;
+	}
+	if (agg->stash.end)
+	{
+		agg->stash.end = false;
+		se_op_forward_end(&agg->op, 0);
+	}
+	return true;
+}
+
+/*
+ * Rows from `from` on, and the watermark behind them. Returns the first row that was
+ * not taken because the output is full: nrows if only the watermark was not reached
+ * (then the stash holds it).
+ */
+static int
+process(SeWindowAgg *agg, SeBatch *batch, int from)
+{
+	int			row = from;
+
+	if (batch->nrows > from)
+		se_env_state_touched(agg->op.env);
+	need_rows(agg, batch->nrows);
+	while (row < batch->nrows)
+	{
+		MemoryContext old;
+		int			ntouched;
+
+		if (fires_before(agg, batch->wm[row]) && !se_window_agg_advance(agg, batch->wm[row]))
+			return row;
+		row = sort_into_slices(agg, batch, row, &ntouched);
+		old = MemoryContextSwitchTo(agg->scratch);
+		for (int i = 0; i < ntouched; i++)
+			apply_slice(agg, batch, agg->touched[i]);
+		MemoryContextSwitchTo(old);
+		MemoryContextReset(agg->scratch);
+	}
+	if (!se_window_agg_advance(agg, batch->wm_end))
+	{
+		agg->stash.watermark = Max(agg->stash.watermark, batch->wm_end);
+		agg->meta_dirty = true;
+	}
+	return row;
+}
+
+/*
+ * Chain the rows from `from` on to their slices, up to the first before which a window
+ * fires; returns that row. The slices are in touched.
+ */
+static int
+sort_into_slices(SeWindowAgg *agg, SeBatch *batch, int from, int *ntouched)
+{
+	int			row;
+
+	*ntouched = 0;
+	for (row = from; row < batch->nrows; row++)
+	{
+		SeSlice    *slice;
+
+		if (fires_before(agg, batch->wm[row]))
+			break;
+		slice = slice_of_row(agg, batch, row);
+		if (slice == NULL)
+			continue;
+		if (slice->first_row < 0)
+		{
+			agg->touched[(*ntouched)++] = slice;
+			slice->first_row = row;
+		}
+		else
+			agg->next_row[slice->last_row] = row;
+		slice->last_row = row;
+		agg->next_row[row] = -1;
+	}
+	return row;
+}
+
+/* The slice a row belongs to; NULL if it is in no window or late for all of them. */
+static SeSlice *
+slice_of_row(SeWindowAgg *agg, SeBatch *batch, int row)
+{
+	const SeWindowAggNode *node = agg->node;
+	const Datum *values = se_batch_values(batch, row);
+	const bool *nulls = se_batch_nulls(batch, row);
+	SeSlice    *slice;
+	SeTime		ts;
+
+	if (!node->sliced)
+	{
+		if (nulls[node->start_column] || nulls[node->end_column])
+			return NULL;
+		return slice_of_window(agg, batch, row, DatumGetTimestamp(values[node->start_column]),
+							   DatumGetTimestamp(values[node->end_column]));
+	}
+
+	/* As in a plain SELECT: no time, no window. */
+	if (nulls[node->time_column])
+		return NULL;
+	ts = DatumGetTimestamp(values[node->time_column]);
+	slice = slice_of_time(agg, ts);
+	if (slice == NULL || batch->wm[row] >= slice->first_end)
+	{
+		SeTime		start;
+		SeTime		end;
+
+		if (slice == NULL && !se_window_slice(&node->window, ts, &start, &end))
+			return NULL;
+		if (is_late(agg, ts, batch->wm[row]))
+			return NULL;
+		if (slice == NULL)
+			slice = open_slice(agg, batch->wm[row], start, end,
+							   se_window_last_end(&node->window, start));
+	}
+	return slice;
+}
+
+/* An open slice that holds a time; most often the one of the row before. */
+static SeSlice *
+slice_of_time(SeWindowAgg *agg, SeTime ts)
+{
+	int			i = agg->last_slice;
+
+	if (i >= agg->nslices || ts < agg->slices[i]->start || ts >= agg->slices[i]->end)
+	{
+		i = slice_position(agg, ts == PG_INT64_MAX ? ts : ts + 1);
+		if (i >= agg->nslices || ts < agg->slices[i]->start)
+			return NULL;
+		agg->last_slice = i;
+	}
+	return agg->slices[i];
+}
+
+/* A row that carries its window: one (row, window) pair. */
+static SeSlice *
+slice_of_window(SeWindowAgg *agg, const SeBatch *batch, int row, SeTime start, SeTime end)
+{
+	const SeWindow *window = &agg->node->window;
+	SeSlice    *slice;
+	SeTime		ts = batch->event_time[row];
+
+	if (end <= batch->wm[row] && !SE_FAULT_WRONG("wrong-late-check-off"))
+	{
+		SeTime		last_start;
+		SeTime		last_end;
+		int			n = se_window_count(window, ts);
+
+		agg->op.env->late_pairs++;
+		se_window_nth(window, ts, n - 1, &last_start, &last_end);
+		if (n > 0 && end == last_end)
+			agg->op.env->late_rows++;	/* its other windows ended before */
+		return NULL;
+	}
+	slice = se_window_agg_find_slice(agg, start, end);
+	if (slice == NULL)
+		slice = open_slice(agg, batch->wm[row], start, end, end);
+	return slice;
+}
+
+/*
+ * A new slice for a row with stamp wm. Windows that ended by then had no slice here
+ * and will never fire: closed_to says so before the deadline is taken from the slice.
+ */
+static SeSlice *
+open_slice(SeWindowAgg *agg, SeTime wm, SeTime start, SeTime end, SeTime last_end)
+{
+	SeSlice    *slice;
+
+	if (!IS_VALID_TIMESTAMP(last_end) || !IS_VALID_TIMESTAMP(start))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
+				 errmsg("timestamp out of range"),
+				 errdetail("A window of the row does not fit into the range of timestamps.")));
+	agg->closed_to = Max(agg->closed_to, wm);
+	slice = se_window_agg_slice(agg, start, end);
+	se_window_agg_set_deadline(agg);
+	return slice;
+}
+
+/* Count the windows a row misses; true if all. */
+static bool
+is_late(SeWindowAgg *agg, SeTime ts, SeTime wm)
+{
+	const SeWindow *window = &agg->node->window;
+	SeOperatorEnv *env = agg->op.env;
+	int			n = se_window_count(window, ts);
+	int64		missed;
+	SeTime		start;
+	SeTime		first_end;
+
+	if (SE_FAULT_WRONG("wrong-late-check-off"))
+		return false;
+	se_window_nth(window, ts, 0, &start, &first_end);
+	if (first_end > wm)
+		return false;
+	/* Ends are one slide (or step) apart. */
+	missed = wm == SE_TIME_MAX ? n : Min((int64) n, (wm - first_end) / window->slide + 1);
+	env->late_pairs += missed;
+	if (missed < n)
+		return false;
+	env->late_rows++;
+	return true;
+}
+
+/* The rows chained to a slice change its groups, and the merged ones that hold it. */
+static void
+apply_slice(SeWindowAgg *agg, SeBatch *batch, SeSlice *slice)
+{
+	SeTable    *table = slice->home->table;
+	int			n = 0;
+
+	for (int row = slice->first_row; row >= 0; row = agg->next_row[row])
+		agg->rows[n++] = row;
+	slice->first_row = -1;
+
+	se_keys_prepare(agg->keys, batch, agg->rows, n, agg->key_values, agg->key_nulls, agg->hashes);
+	se_table_get_rows(table, agg->hashes, agg->key_values, agg->key_nulls, n, agg->entries);
+	if (!agg->single && slice->end <= agg->merged.merged_to)
+		se_window_merge_rows(agg, slice, batch, agg->rows, agg->entries, n);
+	for (int i = 0; i < n; i++)
+		agg->accs[i] = se_entry_payload(table, agg->entries[i]);
+	se_table_touch_rows(table, agg->entries, n);
+	se_agg_set_apply(agg->set, slice->home, batch, agg->rows, agg->accs, n);
+}
+
+static void
+need_rows(SeWindowAgg *agg, int n)
+{
+	MemoryContext old;
+	int			nkeys = Max(agg->keys->n, 1);
+
+	if (n <= agg->max_rows)
+		return;
+	old = MemoryContextSwitchTo(agg->op.env->memory);
+	agg->max_rows = n;
+	agg->next_row = palloc(n * sizeof(int));
+	agg->rows = palloc(n * sizeof(int));
+	agg->touched = palloc(n * sizeof(SeSlice *));
+	agg->key_values = palloc((Size) n * nkeys * sizeof(Datum));
+	agg->key_nulls = palloc((Size) n * nkeys * sizeof(bool));
+	agg->hashes = palloc(n * sizeof(uint32));
+	agg->entries = palloc(n * sizeof(SeEntry *));
+	agg->accs = palloc(n * sizeof(char *));
+	MemoryContextSwitchTo(old);
+}
+
+/* Position of the first slice that ends at `end` or later. */
+static int
+slice_position(SeWindowAgg *agg, SeTime end)
+{
+	int			low = 0;
+	int			high = agg->nslices;
+
+	while (low < high)
+	{
+		int			middle = (low + high) / 2;
+
+		if (agg->slices[middle]->end < end)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+SeSlice *
+se_window_agg_find_slice(SeWindowAgg *agg, SeTime start, SeTime end)
+{
+	int			i = slice_position(agg, end);
+
+	return i < agg->nslices && agg->slices[i]->end == end ? agg->slices[i] : NULL;
+}
+
+/* The slice with these bounds, made if it is not there. */
+SeSlice *
+se_window_agg_slice(SeWindowAgg *agg, SeTime start, SeTime end)
+{
+	int			i = slice_position(agg, end);
+	MemoryContext old;
+	SeSlice    *slice;
+
+	if (i < agg->nslices && agg->slices[i]->end == end)
+		return agg->slices[i];
+
+	old = MemoryContextSwitchTo(agg->op.env->memory);
+	if (agg->nslices == agg->max_slices)
+	{
+		agg->slices = repalloc(agg->slices, 2 * agg->max_slices * sizeof(SeSlice *));
+		agg->max_slices *= 2;
+	}
+	slice = palloc0(sizeof(SeSlice));
+	slice->start = start;
+	slice->end = end;
+	slice->first_end = agg->node->sliced ? se_window_next_end(&agg->node->window, start) : end;
+	slice->last_end = agg->node->sliced ? se_window_last_end(&agg->node->window, start) : end;
+	slice->first_row = -1;
+	slice->home = se_agg_home_new(agg->set, agg->keys, agg->set->payload_size);
+	MemoryContextSwitchTo(old);
+
+	memmove(&agg->slices[i + 1], &agg->slices[i], (agg->nslices - i) * sizeof(SeSlice *));
+	agg->slices[i] = slice;
+	agg->nslices++;
+	return slice;
+}
+
+/* Forget the slices whose last window has ended. */
+void
+se_window_agg_drop_slices(SeWindowAgg *agg, SeTime closed_to)
+{
+	int			n = 0;
+
+	/* Ends of the last windows grow with the ends of slices. */
+	while (n < agg->nslices && agg->slices[n]->last_end <= closed_to)
+	{
+		se_window_merge_drop(agg, agg->slices[n]);
+		se_agg_home_free(agg->set, agg->slices[n]->home);
+		pfree(agg->slices[n]);
+		n++;
+	}
+	if (n == 0)
+		return;
+	agg->nslices -= n;
+	memmove(agg->slices, agg->slices + n, agg->nslices * sizeof(SeSlice *));
+	agg->last_slice = Max(agg->last_slice - n, 0);
+}
+
+void
+se_window_agg_set_deadline(SeWindowAgg *agg)
+{
+	if (agg->nslices == 0)
+		agg->deadline = SE_TIME_MAX;
+	else if (agg->single)
+		agg->deadline = agg->slices[0]->last_end;
+	else
+		agg->deadline = se_window_next_end(&agg->node->window,
+										   Max(agg->closed_to, agg->slices[0]->start));
+}
+
+/* What the monitoring shows; per commit, because it looks at every slice. */
+void
+se_window_agg_publish(SeWindowAgg *agg)
+{
+	uint64		entries = 0;
+	uint64		bytes = 0;
+
+	for (int i = 0; i < agg->nslices; i++)
+	{
+		entries += agg->slices[i]->home->table->nused;
+		bytes += se_arena_bytes(agg->slices[i]->home->arena) + agg->slices[i]->home->live_bytes;
+	}
+	if (agg->merged.home != NULL)
+		bytes += se_arena_bytes(agg->merged.home->arena) + agg->merged.home->live_bytes;
+	agg->op.state_entries = entries;
+	agg->op.state_bytes = bytes;
+}

@@ -1,0 +1,144 @@
+/*
+ * operators/window_agg_internal.h
+ *		What the files of the window aggregate share.
+ *
+ *	window_agg.c	rows into slices, watermarks, and the operator's callbacks
+ *	window_fire.c	windows whose end the watermark has reached: rows out, slices gone
+ *	window_merge.c	windows of several slices: the groups of the open window, merged
+ *	window_stash.c	input that came while a firing was cut short
+ *	window_state.c	records: snapshot, rewrite, restore
+ *
+ * Words: a *slice* is a piece of time that every window holds whole or not at all
+ * (time/window.h); for rows that carry their window it is that window. With `single`
+ * every slice is one window, and a window's groups are the slice's own table.
+ * Otherwise the groups of the window that fires next are kept merged (`merged`).
+ *
+ * Truths between two callbacks:
+ *	- slices are in order of their end, and each is in a window with end > closed_to
+ *	- every window with end <= closed_to has fired; `deadline` is the smallest window
+ *	  end that has a slice, SE_TIME_MAX if there is none
+ *	- if `firing`, the window ending at fire_end has emitted the entries before cursor,
+ *	  and rows that came since wait in the stash
+ */
+#ifndef SE_WINDOW_AGG_INTERNAL_H
+#define SE_WINDOW_AGG_INTERNAL_H
+
+#include "flow/graph.h"
+#include "flow/operator.h"
+#include "operators/agg_set.h"
+
+typedef struct SeSlice
+{
+	SeTime		start;
+	SeTime		end;
+	SeTime		first_end;		/* of the windows it is in */
+	SeTime		last_end;
+	SeAggHome  *home;
+
+	/* rows of the current run, chained by number; -1 = end */
+	int			first_row;
+	int			last_row;
+
+	/* merged windows: while this slice is in the front part */
+	struct SeUndo *undo;		/* per entry: what the front was without it (window_merge.c) */
+	uint32		undo_entries;
+	uint32		undo_room;
+} SeSlice;
+
+/* Rows kept for later, in order. */
+typedef struct SeStash
+{
+	MemoryContext memory;		/* emptied with the stash */
+	List	   *batches;		/* SeBatch * */
+	int			next_row;		/* of the first batch */
+	SeTime		watermark;		/* to reach after them, SE_TIME_MIN = none */
+	bool		end;			/* the input ended */
+} SeStash;
+
+/* Groups of the window that fires next (window_merge.c). */
+typedef struct SeMerged
+{
+	SeAggHome  *home;			/* NULL: to be built by the next firing */
+	SeTime		merged_to;		/* slices that end by here are in it */
+	SeTime		front_end;		/* those that end by here are in the front, others in the back */
+} SeMerged;
+
+typedef struct SeWindowAgg
+{
+	SeOperator	op;
+
+	/* settings: never change */
+	const SeWindowAggNode *node;
+	SeAggSet   *set;
+	SeKeys	   *keys;
+	bool		single;
+
+	/* state */
+	SeSlice   **slices;
+	int			nslices;
+	int			max_slices;
+	SeTime		closed_to;
+	SeTime		deadline;
+	bool		firing;
+	SeTime		fire_end;
+	uint32		cursor;
+	SeAggHome  *result;			/* merged groups still to be emitted, kept over a commit */
+	SeTime		result_end;
+	SeMerged	merged;
+	SeStash		stash;
+	uint32		snapshots;
+	uint32		meta_saved;		/* the snapshot that wrote the newest META */
+	bool		meta_dirty;
+
+	/* memory: per batch or output batch */
+	MemoryContext scratch;
+	SeBatch    *out;
+	int			last_slice;		/* where the last row was found */
+	int			max_rows;
+	int		   *next_row;		/* chains of SeSlice */
+	int		   *rows;
+	SeSlice   **touched;
+	Datum	   *key_values;
+	bool	   *key_nulls;
+	uint32	   *hashes;
+	SeEntry   **entries;
+	char	  **accs;
+} SeWindowAgg;
+
+/* window_agg.c */
+extern SeSlice *se_window_agg_slice(SeWindowAgg *agg, SeTime start, SeTime end);
+extern SeSlice *se_window_agg_find_slice(SeWindowAgg *agg, SeTime start, SeTime end);
+extern void se_window_agg_drop_slices(SeWindowAgg *agg, SeTime closed_to);
+extern void se_window_agg_set_deadline(SeWindowAgg *agg);
+extern bool se_window_agg_go_on(SeWindowAgg *agg);
+extern void se_window_agg_publish(SeWindowAgg *agg);
+
+/* window_fire.c: reach a watermark; false if the output is full before it is reached. */
+extern bool se_window_agg_advance(SeWindowAgg *agg, SeTime h);
+extern bool se_window_agg_finish_firing(SeWindowAgg *agg);
+extern void se_window_agg_keep_result(SeWindowAgg *agg);
+
+/* window_merge.c */
+extern void se_window_merge_window(SeWindowAgg *agg, SeTime start, SeTime end);
+extern bool se_window_merge_present(SeWindowAgg *agg, const char *payload);
+extern char *se_window_merge_group(SeWindowAgg *agg, SeEntry *entry, SeAggHome *home, char *payload);
+extern void se_window_merge_rows(SeWindowAgg *agg, SeSlice *slice, const SeBatch *batch,
+								 const int *rows, SeEntry **entries, int n);
+extern void se_window_merge_drop(SeWindowAgg *agg, SeSlice *slice);
+extern void se_window_merge_reset(SeWindowAgg *agg);
+
+/* window_stash.c */
+extern void se_window_stash_rows(SeWindowAgg *agg, const SeBatch *batch, int from);
+extern SeBatch *se_window_stash_first(SeWindowAgg *agg);
+extern void se_window_stash_pop(SeWindowAgg *agg);
+extern void se_window_stash_write(const SeWindowAgg *agg, StringInfo out);
+extern void se_window_stash_read(SeWindowAgg *agg, SeRecordReader *reader);
+
+/* window_state.c */
+extern void se_window_state_prepare(SeOperator *op);
+extern void se_window_state_snapshot(SeOperator *op, SeSnapshotWriter *writer);
+extern bool se_window_state_rewrite(SeOperator *op, const void *record, Size len);
+extern void se_window_state_restore(SeOperator *op, const void *record, Size len);
+extern void se_window_state_restored(SeOperator *op);
+
+#endif							/* SE_WINDOW_AGG_INTERNAL_H */

@@ -1,0 +1,185 @@
+/*
+ * operators/window_stash.c
+ *		Input that came while a firing was cut short: kept in order, and part of the state.
+ *
+ * The source's position is behind these rows when the task commits inside a firing, so
+ * they are saved whole with each such commit. There is little of it: the task polls no
+ * source until the stash is empty.
+ */
+#include "postgres.h"
+
+#include "operators/window_agg_internal.h"
+#include "utils/memutils.h"
+
+static void keep_row(SeBatch *to, const SeBatch *from, int row);
+
+/* Keep the rows of a batch from `from` on, and the watermark behind it. */
+void
+se_window_stash_rows(SeWindowAgg *agg, const SeBatch *batch, int from)
+{
+	SeStash    *stash = &agg->stash;
+
+	agg->meta_dirty = true;
+	if (from < batch->nrows)
+	{
+		MemoryContext old = MemoryContextSwitchTo(stash->memory);
+		TupleDesc	input = ((SeNode *) linitial(agg->node->node.inputs))->desc;
+		SeBatch    *kept = se_batch_new(stash->memory, input, batch->nrows - from);
+
+		for (int row = from; row < batch->nrows; row++)
+			keep_row(kept, batch, row);
+		kept->wm_end = batch->wm_end;
+		stash->batches = lappend(stash->batches, kept);
+		MemoryContextSwitchTo(old);
+	}
+	stash->watermark = Max(stash->watermark, batch->wm_end);
+}
+
+static void
+keep_row(SeBatch *to, const SeBatch *from, int row)
+{
+	int			to_row = to->nrows;
+	const Datum *values = se_batch_values(from, row);
+	const bool *nulls = se_batch_nulls(from, row);
+	MemoryContext old = MemoryContextSwitchTo(to->arena);
+
+	for (int c = 0; c < to->ncolumns; c++)
+	{
+		Form_pg_attribute attr = TupleDescAttr(to->desc, c);
+		Datum		value = values[c];
+
+		if (!nulls[c] && !attr->attbyval)
+		{
+			Size		size;
+			char	   *copy;
+
+			value = se_value_flat(value, false, attr->attlen);
+			size = se_value_size(value, attr->attlen);
+			copy = palloc(size);
+			memcpy(copy, DatumGetPointer(value), size);
+			value = PointerGetDatum(copy);
+		}
+		se_batch_values(to, to_row)[c] = value;
+		se_batch_nulls(to, to_row)[c] = nulls[c];
+	}
+	MemoryContextSwitchTo(old);
+	se_batch_stamp_from(to, to_row, from, row);
+	to->nrows++;
+}
+
+SeBatch *
+se_window_stash_first(SeWindowAgg *agg)
+{
+	return agg->stash.batches == NIL ? NULL : (SeBatch *) linitial(agg->stash.batches);
+}
+
+/* The first batch is done. */
+void
+se_window_stash_pop(SeWindowAgg *agg)
+{
+	agg->stash.batches = list_delete_first(agg->stash.batches);
+	agg->stash.next_row = 0;
+	if (agg->stash.batches == NIL)
+		MemoryContextReset(agg->stash.memory);
+}
+
+/*
+ * 8 watermark to reach, 1 input ended, 4 batches; per batch 8 watermark behind it,
+ * 4 rows; per row 8 event time, 8 stamp, 8 + 8 place, per column 1 null flag, value.
+ */
+void
+se_window_stash_write(const SeWindowAgg *agg, StringInfo out)
+{
+	const SeStash *stash = &agg->stash;
+	int			from = stash->next_row;
+	ListCell   *lc;
+
+	se_record_put_i64(out, stash->watermark);
+	se_record_put_u8(out, stash->end);
+	se_record_put_u32(out, (uint32) list_length(stash->batches));
+	foreach(lc, stash->batches)
+	{
+		const SeBatch *batch = lfirst(lc);
+
+		se_record_put_i64(out, batch->wm_end);
+		se_record_put_u32(out, (uint32) (batch->nrows - from));
+		for (int row = from; row < batch->nrows; row++)
+		{
+			se_record_put_i64(out, batch->event_time[row]);
+			se_record_put_i64(out, batch->wm[row]);
+			se_record_put_i64(out, (int64) batch->places[row].major);
+			se_record_put_i64(out, (int64) batch->places[row].minor);
+			for (int c = 0; c < batch->ncolumns; c++)
+			{
+				Form_pg_attribute attr = TupleDescAttr(batch->desc, c);
+				bool		null = se_batch_nulls(batch, row)[c];
+
+				se_record_put_u8(out, null);
+				if (!null)
+					se_value_write(out, se_batch_values(batch, row)[c], attr->attbyval, attr->attlen);
+			}
+		}
+		from = 0;
+	}
+}
+
+static SeBatch *
+read_batch(SeWindowAgg *agg, SeRecordReader *reader)
+{
+	TupleDesc	input = ((SeNode *) linitial(agg->node->node.inputs))->desc;
+	SeTime		wm_end = se_record_i64(reader);
+	uint32		nrows = se_record_u32(reader);
+	SeBatch    *batch;
+
+	/* A row takes at least its stamps. */
+	if (nrows > (Size) (reader->end - reader->next) / 32)
+		se_record_corrupted();
+	batch = se_batch_new(agg->stash.memory, input, Max((int) nrows, 1));
+	batch->wm_end = wm_end;
+	for (uint32 row = 0; row < nrows; row++)
+	{
+		MemoryContext old = MemoryContextSwitchTo(batch->arena);
+
+		batch->event_time[row] = se_record_i64(reader);
+		batch->wm[row] = se_record_i64(reader);
+		batch->places[row].major = (uint64) se_record_i64(reader);
+		batch->places[row].minor = (uint64) se_record_i64(reader);
+		for (int c = 0; c < batch->ncolumns; c++)
+		{
+			Form_pg_attribute attr = TupleDescAttr(input, c);
+			uint8		null = se_record_u8(reader);
+
+			if (null > 1)
+				se_record_corrupted();
+			se_batch_nulls(batch, row)[c] = null != 0;
+			se_batch_values(batch, row)[c] = null ? (Datum) 0 :
+				se_value_read(reader, attr->attbyval, attr->attlen);
+		}
+		MemoryContextSwitchTo(old);
+		batch->nrows++;
+	}
+	return batch;
+}
+
+void
+se_window_stash_read(SeWindowAgg *agg, SeRecordReader *reader)
+{
+	SeStash    *stash = &agg->stash;
+	uint32		nbatches;
+	uint8		end;
+	MemoryContext old;
+
+	stash->batches = NIL;
+	stash->next_row = 0;
+	MemoryContextReset(stash->memory);
+	old = MemoryContextSwitchTo(stash->memory);
+	stash->watermark = se_record_i64(reader);
+	end = se_record_u8(reader);
+	if (end > 1)
+		se_record_corrupted();
+	stash->end = end != 0;
+	nbatches = se_record_u32(reader);
+	for (uint32 i = 0; i < nbatches; i++)
+		stash->batches = lappend(stash->batches, read_batch(agg, reader));
+	MemoryContextSwitchTo(old);
+}

@@ -1,0 +1,229 @@
+/*
+ * operators/window_state.c
+ *		The window aggregate's records: snapshot, rewrite, restore.
+ *
+ * Every record begins with 1 version (1) and 1 sort of record:
+ *
+ *	M	the operator: 4 number of the snapshot, 8 closed_to, 8 watermark sent on,
+ *		1 firing, 8 end of the window that fires, 4 cursor, then the stash (window_stash.c)
+ *	S	a slice: 8 start, 8 end, then as in operators/agg_set.h
+ *	R	groups of a merged window still to be emitted: the same
+ *
+ * The newest M counts. It also says which slices are gone: those whose last window
+ * ended by closed_to; so nothing is written when a slice is dropped.
+ */
+#include "postgres.h"
+
+#include "operators/window_agg_internal.h"
+#include "utils/memutils.h"
+
+#define SORT_META 'M'
+#define SORT_SLICE 'S'
+#define SORT_RESULT 'R'
+
+/* Version, sort, start, end. */
+#define PREFIX_LEN 18
+
+static void write_meta(SeWindowAgg *agg, SeSnapshotWriter *writer);
+static void read_meta(SeWindowAgg *agg, SeRecordReader *reader);
+
+static void
+make_prefix(char *prefix, char sort, SeTime start, SeTime end)
+{
+	prefix[0] = SE_STATE_VERSION;
+	prefix[1] = sort;
+	memcpy(prefix + 2, &start, sizeof(start));
+	memcpy(prefix + 10, &end, sizeof(end));
+}
+
+/* In a round, so user functions may serialise states. */
+void
+se_window_state_prepare(SeOperator *op)
+{
+	SeWindowAgg *agg = (SeWindowAgg *) op;
+	MemoryContext old = MemoryContextSwitchTo(agg->scratch);
+
+	if (agg->firing && !agg->single && agg->result == NULL)
+		se_window_agg_keep_result(agg);
+	for (int i = 0; i < agg->nslices; i++)
+		se_agg_home_prepare(agg->set, agg->slices[i]->home);
+	if (agg->result != NULL)
+		se_agg_home_prepare(agg->set, agg->result);
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(agg->scratch);
+	se_window_agg_publish(agg);
+}
+
+void
+se_window_state_snapshot(SeOperator *op, SeSnapshotWriter *writer)
+{
+	SeWindowAgg *agg = (SeWindowAgg *) op;
+	char		prefix[PREFIX_LEN];
+
+	agg->snapshots++;
+	for (int i = 0; i < agg->nslices; i++)
+	{
+		SeSlice    *slice = agg->slices[i];
+
+		make_prefix(prefix, SORT_SLICE, slice->start, slice->end);
+		se_agg_home_snapshot(agg->set, slice->home, op, writer, agg->snapshots, prefix, PREFIX_LEN);
+	}
+	if (agg->result != NULL)
+	{
+		make_prefix(prefix, SORT_RESULT, agg->fire_end, agg->fire_end);
+		se_agg_home_snapshot(agg->set, agg->result, op, writer, agg->snapshots, prefix, PREFIX_LEN);
+	}
+	if (agg->meta_dirty)
+		write_meta(agg, writer);
+}
+
+static void
+write_meta(SeWindowAgg *agg, SeSnapshotWriter *writer)
+{
+	StringInfoData out;
+
+	initStringInfo(&out);
+	se_record_put_u8(&out, SE_STATE_VERSION);
+	se_record_put_u8(&out, SORT_META);
+	se_record_put_u32(&out, agg->snapshots);
+	se_record_put_i64(&out, agg->closed_to);
+	se_record_put_i64(&out, agg->op.watermark_out);
+	se_record_put_u8(&out, agg->firing);
+	se_record_put_i64(&out, agg->fire_end);
+	se_record_put_u32(&out, agg->cursor);
+	se_window_stash_write(agg, &out);
+	se_snapshot_append(writer, agg->op.id, out.data, out.len);
+	pfree(out.data);
+	agg->meta_saved = agg->snapshots;
+	agg->meta_dirty = false;
+}
+
+static void
+read_meta(SeWindowAgg *agg, SeRecordReader *reader)
+{
+	uint8		firing;
+
+	agg->meta_saved = se_record_u32(reader);
+	agg->snapshots = Max(agg->snapshots, agg->meta_saved);
+	agg->closed_to = se_record_i64(reader);
+	agg->op.watermark_out = se_record_i64(reader);
+	firing = se_record_u8(reader);
+	if (firing > 1)
+		se_record_corrupted();
+	agg->firing = firing != 0;
+	agg->fire_end = se_record_i64(reader);
+	agg->cursor = se_record_u32(reader);
+	se_window_stash_read(agg, reader);
+	if (reader->next != reader->end)
+		se_record_corrupted();
+}
+
+/*
+ * The home a record belongs to; NULL if it is gone. `make`: a restore does not know
+ * yet what is gone.
+ */
+static SeAggHome *
+home_of_record(SeWindowAgg *agg, uint8 sort, SeTime start, SeTime end, bool make)
+{
+	SeSlice    *slice;
+
+	if (start > end || (sort != SORT_SLICE && sort != SORT_RESULT))
+		se_record_corrupted();
+	if (sort == SORT_SLICE)
+	{
+		slice = make ? se_window_agg_slice(agg, start, end) :
+			se_window_agg_find_slice(agg, start, end);
+		return slice == NULL ? NULL : slice->home;
+	}
+	if (agg->result != NULL && agg->result_end == end)
+		return agg->result;
+	if (!make)
+		return NULL;
+	if (agg->result != NULL)
+		se_agg_home_free(agg->set, agg->result);
+	agg->result = se_agg_home_new(agg->set, agg->keys, agg->set->payload_size);
+	agg->result_end = end;
+	return agg->result;
+}
+
+bool
+se_window_state_rewrite(SeOperator *op, const void *record, Size len)
+{
+	SeWindowAgg *agg = (SeWindowAgg *) op;
+	SeRecordReader reader = se_record_reader(record, len);
+	SeAggHome  *home;
+	SeTime		start;
+	uint8		sort;
+
+	if (se_record_u8(&reader) != SE_STATE_VERSION)
+		se_record_corrupted();
+	sort = se_record_u8(&reader);
+	if (sort == SORT_META)
+	{
+		if (se_record_u32(&reader) != agg->meta_saved || agg->meta_dirty)
+			return false;
+		agg->meta_dirty = true;
+		return true;
+	}
+	start = se_record_i64(&reader);
+	home = home_of_record(agg, sort, start, se_record_i64(&reader), false);
+	return home != NULL && se_agg_home_rewrite(agg->set, home, record, len, PREFIX_LEN);
+}
+
+void
+se_window_state_restore(SeOperator *op, const void *record, Size len)
+{
+	SeWindowAgg *agg = (SeWindowAgg *) op;
+	SeRecordReader reader = se_record_reader(record, len);
+	MemoryContext old = MemoryContextSwitchTo(agg->scratch);
+	SeAggHome  *home;
+	SeTime		start;
+	SeTime		end;
+	uint8		sort;
+
+	if (se_record_u8(&reader) != SE_STATE_VERSION)
+		se_record_corrupted();
+	sort = se_record_u8(&reader);
+	if (sort == SORT_META)
+		read_meta(agg, &reader);
+	else
+	{
+		SeAggRecordKind kind;
+		uint32		snapshot;
+
+		start = se_record_i64(&reader);
+		end = se_record_i64(&reader);
+		home = home_of_record(agg, sort, start, end, true);
+		kind = se_record_u8(&reader);
+		snapshot = se_agg_home_restore(agg->set, home, kind, &reader);
+		agg->snapshots = Max(agg->snapshots, snapshot);
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(agg->scratch);
+}
+
+/* Drop what ended before the last commit; a firing goes on where it stood. */
+void
+se_window_state_restored(SeOperator *op)
+{
+	SeWindowAgg *agg = (SeWindowAgg *) op;
+
+	if (agg->result != NULL && (!agg->firing || agg->result_end != agg->fire_end))
+	{
+		se_agg_home_free(agg->set, agg->result);
+		agg->result = NULL;
+	}
+	if (agg->firing && !agg->single && agg->result == NULL)
+	{
+		/* All its groups were out. */
+		agg->result = se_agg_home_new(agg->set, agg->keys, agg->set->payload_size);
+		agg->result_end = agg->fire_end;
+	}
+	se_window_agg_drop_slices(agg, agg->closed_to);
+	se_window_agg_set_deadline(agg);
+	op->watermark_in = Max(op->watermark_in, agg->closed_to);
+	if (agg->firing && agg->single &&
+		se_window_agg_find_slice(agg, agg->fire_end, agg->fire_end) == NULL)
+		se_record_corrupted();
+	se_window_agg_publish(agg);
+}
