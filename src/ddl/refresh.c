@@ -9,7 +9,6 @@
  */
 #include "postgres.h"
 
-#include "access/relation.h"
 #include "base/fault.h"
 #include "ddl/ddl_internal.h"
 #include "log/append.h"
@@ -46,16 +45,16 @@ se_refresh(SeUtility *utility)
 
 /*
  * The view's worker starts when its creation is committed. A session that waited for
- * it before would wait for itself.
+ * it before would wait for itself. Looked up without a lock, as all of REFRESH.
  */
 static void
 check_not_new(Oid view)
 {
-	Relation	relation = try_relation_open(view, NoLock);
+	Relation	relation = RelationIdGetRelation(view);
 	bool		is_new = relation != NULL && relation->rd_createSubid != InvalidSubTransactionId;
 
 	if (relation != NULL)
-		relation_close(relation, NoLock);
+		RelationClose(relation);
 	if (is_new)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

@@ -42,7 +42,7 @@ typedef struct Look
 typedef bool (*Condition) (Oid job, const Look *look, void *arg);
 
 static void wait_until(Oid job, Condition condition, void *arg, int64 timeout_ms, const char *goal);
-static Look look_at(Oid job);
+static Look look_at(Oid job, const char *name);
 static bool is_reflected(Oid job, const Look *look, void *arg);
 static bool has_state(Oid job, const Look *look, void *arg);
 static void check_deadlock(Oid job, int worker_pid);
@@ -73,6 +73,7 @@ static void
 wait_until(Oid job, Condition condition, void *arg, int64 timeout_ms, const char *goal)
 {
 	static uint32 wait_event = 0;
+	const char *name = get_rel_name(job);	/* now: it may be dropped meanwhile */
 	TimestampTz begun = GetCurrentTimestamp();
 	TimestampTz next_check = TimestampTzPlusMilliseconds(begun, DeadlockTimeout);
 
@@ -80,14 +81,14 @@ wait_until(Oid job, Condition condition, void *arg, int64 timeout_ms, const char
 		wait_event = se_compat_wait_event("StreamEngineWait");
 	for (;;)
 	{
-		Look		look = look_at(job);
+		Look		look = look_at(job, name);
 		ConditionVariable *cv = look.slot ? &look.slot->changed : se_job_slot_taken();
 		TimestampTz now;
 		int64		sleep;
 
 		/* Prepared before the look that counts: no change falls between look and sleep. */
 		ConditionVariablePrepareToSleep(cv);
-		look = look_at(job);
+		look = look_at(job, name);
 		if (condition(job, &look, arg))
 			break;
 
@@ -96,7 +97,7 @@ wait_until(Oid job, Condition condition, void *arg, int64 timeout_ms, const char
 			ereport(ERROR,
 					(errcode(ERRCODE_QUERY_CANCELED),
 					 errmsg("timeout while waiting until continuous view \"%s\" %s",
-							get_rel_name(job) ? get_rel_name(job) : "?", goal),
+							name ? name : "?", goal),
 					 errdetail("It is %s and reflects %X/%X.",
 							   look.slot ? se_job_state_name(look.state) : "not yet known to the server",
 							   LSN_FORMAT_ARGS(look.reflected))));
@@ -114,7 +115,7 @@ wait_until(Oid job, Condition condition, void *arg, int64 timeout_ms, const char
 }
 
 static Look
-look_at(Oid job)
+look_at(Oid job, const char *name)
 {
 	Look		look = {0};
 	SeJobMeta  *meta = se_jobs_get(job);
@@ -138,7 +139,7 @@ look_at(Oid job)
 	if (!look.exists)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_OBJECT),
-				 errmsg("the relation with OID %u is not, or no longer, a continuous view", job)));
+				 errmsg("continuous view \"%s\" does not exist any more", name ? name : "?")));
 	return look;
 }
 
