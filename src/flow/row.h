@@ -26,7 +26,10 @@ typedef enum SeRowKind
 	SE_ROW_DELETE = 3			/* -D */
 } SeRowKind;
 
-/* Where a row stands in its source: for the native log commit LSN and ordinal. */
+/*
+ * Where a row stands in its source: for the native log commit LSN and ordinal. {0, 0}:
+ * it stands for no single row of a source.
+ */
 typedef struct SePlace
 {
 	uint64		major;

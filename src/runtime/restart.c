@@ -116,6 +116,7 @@ needs_person(const SeTask *task, int sqlstate)
 		case ERRCODE_CARDINALITY_VIOLATION:
 		case ERRCODE_DATA_EXCEPTION:
 		case ERRCODE_INTEGRITY_CONSTRAINT_VIOLATION:
+		case ERRCODE_TRIGGERED_DATA_CHANGE_VIOLATION:
 		case ERRCODE_SQL_ROUTINE_EXCEPTION:
 		case ERRCODE_EXTERNAL_ROUTINE_EXCEPTION:
 		case ERRCODE_EXTERNAL_ROUTINE_INVOCATION_EXCEPTION:
@@ -185,7 +186,7 @@ record(SeTask *task, const ErrorData *error, const BadRow *row, bool person)
 	if (meta != NULL)
 	{
 		se_errors_add(task->job, error->sqlerrcode, error->message, error->detail,
-					  row ? se_place_describe(row->place) : NULL, text, task->attempt);
+					  row && row->place.major != 0 ? se_place_describe(row->place) : NULL, text, task->attempt);
 		if (person && meta->goal == SE_GOAL_RUN)
 			se_jobs_set_goal(task->job, SE_GOAL_FAILED);
 	}

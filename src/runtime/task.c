@@ -269,7 +269,8 @@ add_context(void *arg)
 
 	if (task->name == NULL)
 		errcontext("continuous view with OID %u", task->job);
-	else if (batch != NULL && task->env.current_row >= 0 && task->env.current_row < batch->nrows)
+	else if (batch != NULL && task->env.current_row >= 0 && task->env.current_row < batch->nrows &&
+			 batch->places[task->env.current_row].major != 0)
 		errcontext("continuous view %s, row at %s", task->name,
 				   se_place_describe(batch->places[task->env.current_row]));
 	else

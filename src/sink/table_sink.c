@@ -6,8 +6,8 @@
  *
  * Pending rows live in a tuplestore that outlasts transactions: memory first, then a
  * temporary file. When they are many the sink asks for a commit through
- * env->output_full. They are forgotten only in checkpoint_done. Of an updating result
- * each row is stored with its kind as one more column.
+ * env->output_full. They are forgotten only in checkpoint_done. Each is stored with
+ * its place in the source, so that an error of the table can name it, and its kind.
  *
  * A tuplestore remembers the resource owner it was made under and makes it current
  * while it opens files, so it gets one of its own that outlives every transaction.
@@ -35,8 +35,17 @@
 #define FULL_ROWS		200000
 #define FULL_BYTES		(64 * 1024 * 1024)
 
+/* Columns of a stored row behind the result's. */
+enum
+{
+	STORED_MAJOR,				/* its place */
+	STORED_MINOR,
+	STORED_KIND,
+	STORED_COLUMNS
+};
+
 /* What a row takes beside its values by reference. */
-#define ROW_OVERHEAD	24
+#define ROW_OVERHEAD	48
 
 typedef struct TableSink
 {
@@ -51,7 +60,7 @@ typedef struct TableSink
 	int		   *varlena;		/* columns of variable length */
 
 	/* pending rows */
-	TupleDesc	stored_desc;	/* input, then the kind if upsert */
+	TupleDesc	stored_desc;	/* input, then place and kind */
 	ResourceOwner owner;
 	MemoryContext store_context;
 	Tuplestorestate *store;
@@ -73,7 +82,7 @@ static void sink_snapshot(SeOperator *op, SeSnapshotWriter *writer);
 static void sink_checkpoint_done(SeOperator *op);
 static void sink_end(SeOperator *op, int input);
 static void sink_close(SeOperator *op);
-static TupleDesc make_stored_desc(TupleDesc input, bool upsert);
+static TupleDesc make_stored_desc(TupleDesc input);
 static void put_row(TableSink *sink, const SeBatch *batch, int row);
 static void write_pending(TableSink *sink, SeTableWriter *writer);
 static void publish_pending(TableSink *sink);
@@ -114,10 +123,10 @@ se_table_sink_new(const SeTableSinkNode *node, TupleDesc input, SeOperatorEnv *e
 	for (int i = 0; i < input->natts; i++)
 		if (TupleDescAttr(input, i)->attlen == -1)
 			sink->varlena[sink->nvarlena++] = i;
-	sink->values = palloc(sizeof(Datum) * (input->natts + 1));
-	sink->nulls = palloc0(sizeof(bool) * (input->natts + 1));
+	sink->values = palloc(sizeof(Datum) * (input->natts + STORED_COLUMNS));
+	sink->nulls = palloc0(sizeof(bool) * (input->natts + STORED_COLUMNS));
 
-	sink->stored_desc = make_stored_desc(input, sink->upsert);
+	sink->stored_desc = make_stored_desc(input);
 	sink->owner = ResourceOwnerCreate(NULL, "stream_engine pending results");
 	sink->store_context = AllocSetContextCreate(env->memory, "stream_engine pending results",
 												ALLOCSET_DEFAULT_SIZES);
@@ -187,7 +196,7 @@ sink_snapshot(SeOperator *op, SeSnapshotWriter *state_writer)
 		return;
 	SE_FAULT_POINT("sink-before-insert");
 
-	writer = se_table_writer_open(sink->table, sink->input, sink->upsert, sink->key_columns);
+	writer = se_table_writer_open(op->env, sink->table, sink->input, sink->upsert, sink->key_columns);
 	/* Triggers keep what they cache in the current context. */
 	old = MemoryContextSwitchTo(writer->estate->es_query_cxt);
 	write_pending(sink, writer);
@@ -232,14 +241,15 @@ sink_close(SeOperator *op)
 }
 
 static TupleDesc
-make_stored_desc(TupleDesc input, bool upsert)
+make_stored_desc(TupleDesc input)
 {
-	TupleDesc	desc = CreateTemplateTupleDesc(input->natts + upsert);
+	TupleDesc	desc = CreateTemplateTupleDesc(input->natts + STORED_COLUMNS);
 
 	for (int i = 1; i <= input->natts; i++)
 		TupleDescCopyEntry(desc, i, input, i);
-	if (upsert)
-		TupleDescInitEntry(desc, input->natts + 1, "kind", CHAROID, -1, 0);
+	TupleDescInitEntry(desc, input->natts + 1 + STORED_MAJOR, "major", INT8OID, -1, 0);
+	TupleDescInitEntry(desc, input->natts + 1 + STORED_MINOR, "minor", INT8OID, -1, 0);
+	TupleDescInitEntry(desc, input->natts + 1 + STORED_KIND, "kind", CHAROID, -1, 0);
 	return desc;
 }
 
@@ -248,17 +258,14 @@ static void
 put_row(TableSink *sink, const SeBatch *batch, int row)
 {
 	int			ncolumns = sink->input->natts;
-	Datum	   *values = se_batch_values(batch, row);
-	bool	   *nulls = se_batch_nulls(batch, row);
+	Datum	   *values = sink->values;
+	bool	   *nulls = sink->nulls;
 
-	if (sink->upsert || sink->nvarlena > 0)
-	{
-		memcpy(sink->values, values, sizeof(Datum) * ncolumns);
-		memcpy(sink->nulls, nulls, sizeof(bool) * ncolumns);
-		sink->values[ncolumns] = CharGetDatum(batch->append_only ? SE_ROW_INSERT : batch->kinds[row]);
-		values = sink->values;
-		nulls = sink->nulls;
-	}
+	memcpy(values, se_batch_values(batch, row), sizeof(Datum) * ncolumns);
+	memcpy(nulls, se_batch_nulls(batch, row), sizeof(bool) * ncolumns);
+	values[ncolumns + STORED_MAJOR] = Int64GetDatum((int64) batch->places[row].major);
+	values[ncolumns + STORED_MINOR] = Int64GetDatum((int64) batch->places[row].minor);
+	values[ncolumns + STORED_KIND] = CharGetDatum(batch->append_only ? SE_ROW_INSERT : batch->kinds[row]);
 	for (int i = 0; i < sink->nvarlena; i++)
 	{
 		int			column = sink->varlena[i];
@@ -292,17 +299,20 @@ write_pending(TableSink *sink, SeTableWriter *writer)
 	{
 		Datum	   *values;
 		bool	   *nulls;
+		SePlace		place;
 
 		slot_getallattrs(stored);
 		values = stored->tts_values;
 		nulls = stored->tts_isnull;
+		place.major = (uint64) DatumGetInt64(values[ncolumns + STORED_MAJOR]);
+		place.minor = (uint64) DatumGetInt64(values[ncolumns + STORED_MINOR]);
 		if (sink->upsert)
-			se_table_upsert_apply(writer, DatumGetChar(values[ncolumns]), values, nulls);
+			se_table_upsert_apply(writer, DatumGetChar(values[ncolumns + STORED_KIND]), place, values, nulls);
 		else
 		{
-			se_table_writer_insert(writer, values, nulls);
+			se_table_writer_insert(writer, place, values, nulls);
 			if (nread == 0 && SE_FAULT_WRONG("wrong-result-row-twice"))
-				se_table_writer_insert(writer, values, nulls);
+				se_table_writer_insert(writer, place, values, nulls);
 		}
 		nread++;
 		CHECK_FOR_INTERRUPTS();

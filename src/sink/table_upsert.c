@@ -57,7 +57,7 @@ se_table_upsert_open(SeTableWriter *writer, List *key_columns)
 
 /* Bring the table in line with one row: there so, or not there at all. */
 void
-se_table_upsert_apply(SeTableWriter *writer, SeRowKind kind,
+se_table_upsert_apply(SeTableWriter *writer, SeRowKind kind, SePlace place,
 					  const Datum *values, const bool *nulls)
 {
 	bool		found;
@@ -70,7 +70,7 @@ se_table_upsert_apply(SeTableWriter *writer, SeRowKind kind,
 	UpdateActiveSnapshotCommandId();
 	writer->estate->es_output_cid = GetCurrentCommandId(true);
 
-	se_table_writer_at(writer, values, nulls);
+	se_table_writer_at(writer, place, values, nulls);
 	found = find_row(writer, values, nulls);
 	if (kind == SE_ROW_DELETE)
 	{
@@ -91,7 +91,7 @@ se_table_upsert_apply(SeTableWriter *writer, SeRowKind kind,
 		if (writer->written > written)
 			check_key_kept(writer, values, nulls);
 	}
-	se_table_writer_at(writer, NULL, NULL);
+	se_table_writer_nowhere(writer);
 	ExecClearTuple(writer->old);
 	ExecClearTuple(writer->slot);
 	ResetPerTupleExprContext(writer->estate);

@@ -24,7 +24,6 @@
 #include "base/fault.h"
 #include "commands/trigger.h"
 #include "executor/nodeModifyTable.h"
-#include "mb/pg_wchar.h"
 #include "optimizer/optimizer.h"
 #include "rewrite/rewriteHandler.h"
 #include "utils/builtins.h"
@@ -32,19 +31,15 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
-/* A value in an error's context is cut here. */
-#define CONTEXT_VALUE_BYTES 64
-
 static void check_columns(Relation table, TupleDesc input);
 static void check_triggers(Relation table);
 static void init_defaults(SeTableWriter *writer);
 static void fire_statement_triggers(SeTableWriter *writer, bool before);
-static void add_to_batch(SeTableWriter *writer, const Datum *values, const bool *nulls);
+static void add_to_batch(SeTableWriter *writer, SePlace place, const Datum *values, const bool *nulls);
 static void flush_batch(SeTableWriter *writer);
-static void row_context(void *arg);
 
 SeTableWriter *
-se_table_writer_open(Oid table, TupleDesc input, bool upsert, List *key_columns)
+se_table_writer_open(SeOperatorEnv *env, Oid table, TupleDesc input, bool upsert, List *key_columns)
 {
 	EState	   *estate = CreateExecutorState();
 	MemoryContext old = MemoryContextSwitchTo(estate->es_query_cxt);
@@ -55,6 +50,9 @@ se_table_writer_open(Oid table, TupleDesc input, bool upsert, List *key_columns)
 	check_columns(rel, input);
 	check_triggers(rel);
 
+	writer->env = env;
+	writer->shown = se_batch_new(CurrentMemoryContext, input, 1);
+	writer->shown->nrows = 1;
 	writer->table = rel;
 	writer->input = input;
 	writer->ncolumns = input->natts;
@@ -80,13 +78,10 @@ se_table_writer_open(Oid table, TupleDesc input, bool upsert, List *key_columns)
 	if (upsert)
 		se_table_upsert_open(writer, key_columns);
 	else
-		writer->batch = palloc0(sizeof(TupleTableSlot *) * SE_WRITER_BATCH_ROWS);
-
-	writer->context = (ErrorContextCallback)
 	{
-		.callback = row_context,.arg = writer,.previous = error_context_stack
-	};
-	error_context_stack = &writer->context;
+		writer->batch = palloc0(sizeof(TupleTableSlot *) * SE_WRITER_BATCH_ROWS);
+		writer->batch_places = palloc(sizeof(SePlace) * SE_WRITER_BATCH_ROWS);
+	}
 
 	AfterTriggerBeginQuery();
 	fire_statement_triggers(writer, true);
@@ -95,17 +90,17 @@ se_table_writer_open(Oid table, TupleDesc input, bool upsert, List *key_columns)
 }
 
 void
-se_table_writer_insert(SeTableWriter *writer, const Datum *values, const bool *nulls)
+se_table_writer_insert(SeTableWriter *writer, SePlace place, const Datum *values, const bool *nulls)
 {
-	se_table_writer_at(writer, values, nulls);
+	se_table_writer_at(writer, place, values, nulls);
 	if (writer->row_by_row)
 	{
 		se_table_writer_fill_new(writer, writer->slot, values, nulls);
 		se_table_writer_insert_now(writer);
 	}
 	else
-		add_to_batch(writer, values, nulls);
-	se_table_writer_at(writer, NULL, NULL);
+		add_to_batch(writer, place, values, nulls);
+	se_table_writer_nowhere(writer);
 }
 
 void
@@ -117,7 +112,6 @@ se_table_writer_close(SeTableWriter *writer, int64 *written, int64 *not_taken)
 	flush_batch(writer);
 	fire_statement_triggers(writer, false);
 	AfterTriggerEndQuery(estate);
-	error_context_stack = writer->context.previous;
 	MemoryContextSwitchTo(old);
 	*written = writer->written;
 	*not_taken = writer->not_taken;
@@ -288,7 +282,7 @@ fire_statement_triggers(SeTableWriter *writer, bool before)
 
 /* Check a row and let it wait for others. */
 static void
-add_to_batch(SeTableWriter *writer, const Datum *values, const bool *nulls)
+add_to_batch(SeTableWriter *writer, SePlace place, const Datum *values, const bool *nulls)
 {
 	EState	   *estate = writer->estate;
 	TupleConstr *constr = writer->table->rd_att->constr;
@@ -316,7 +310,7 @@ add_to_batch(SeTableWriter *writer, const Datum *values, const bool *nulls)
 	writer->batch_bytes += tuple->t_len;
 	if (should_free)
 		heap_freetuple(tuple);
-	writer->nbatch++;
+	writer->batch_places[writer->nbatch++] = place;
 	ResetPerTupleExprContext(estate);
 
 	if (writer->nbatch == SE_WRITER_BATCH_ROWS || writer->batch_bytes >= SE_WRITER_BATCH_BYTES)
@@ -333,7 +327,7 @@ flush_batch(SeTableWriter *writer)
 
 	if (writer->nbatch == 0)
 		return;
-	se_table_writer_at(writer, NULL, NULL);
+	se_table_writer_nowhere(writer);
 
 	/* What inserting allocates per row is gone with the per-tuple memory. */
 	old = MemoryContextSwitchTo(GetPerTupleMemoryContext(estate));
@@ -347,9 +341,9 @@ flush_batch(SeTableWriter *writer)
 		if (writer->target->ri_NumIndices > 0)
 		{
 			slot_getallattrs(slot);
-			se_table_writer_at(writer, slot->tts_values, slot->tts_isnull);
+			se_table_writer_at(writer, writer->batch_places[i], slot->tts_values, slot->tts_isnull);
 			se_compat_insert_index_tuples(writer->target, slot, estate);
-			se_table_writer_at(writer, NULL, NULL);
+			se_table_writer_nowhere(writer);
 		}
 		ExecClearTuple(slot);
 		ResetPerTupleExprContext(estate);
@@ -359,40 +353,4 @@ flush_batch(SeTableWriter *writer)
 	writer->batch_bytes = 0;
 	SE_FAULT_POINT("sink-insert");
 	CHECK_FOR_INTERRUPTS();
-}
-
-/*
- * Which row could not be written. Only for errors that rows cause: after others, such
- * as running out of memory, calling output functions is not wise.
- */
-static void
-row_context(void *arg)
-{
-	SeTableWriter *writer = arg;
-	int			category = ERRCODE_TO_CATEGORY(geterrcode());
-	StringInfoData text;
-
-	if (writer->current_values == NULL ||
-		(category != ERRCODE_DATA_EXCEPTION &&
-		 category != ERRCODE_INTEGRITY_CONSTRAINT_VIOLATION &&
-		 category != ERRCODE_TO_CATEGORY(ERRCODE_RAISE_EXCEPTION) &&
-		 category != ERRCODE_PROGRAM_LIMIT_EXCEEDED &&
-		 category != ERRCODE_TRIGGERED_DATA_CHANGE_VIOLATION))
-		return;
-	initStringInfo(&text);
-	for (int i = 0; i < writer->input->natts; i++)
-	{
-		const char *string = "null";
-		Oid			output;
-		bool		is_varlena;
-
-		if (!writer->current_nulls[i])
-		{
-			getTypeOutputInfo(TupleDescAttr(writer->input, i)->atttypid, &output, &is_varlena);
-			string = OidOutputFunctionCall(output, writer->current_values[i]);
-		}
-		appendStringInfo(&text, "%s%.*s", i > 0 ? ", " : "",
-						 pg_mbcliplen(string, strlen(string), CONTEXT_VALUE_BYTES), string);
-	}
-	errcontext("writing result row (%s)", text.data);
 }

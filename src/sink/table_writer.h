@@ -10,6 +10,7 @@
 
 #include "base/se.h"
 #include "executor/tuptable.h"
+#include "flow/operator.h"
 #include "flow/row.h"
 #include "nodes/execnodes.h"
 #include "utils/relcache.h"
@@ -43,6 +44,7 @@ typedef struct SeTableWriter
 	int			nbatch;
 	Size		batch_bytes;
 	TupleTableSlot **batch;
+	SePlace    *batch_places;
 
 	/* lookup by key (table_upsert.c) */
 	bool		upsert;
@@ -52,10 +54,9 @@ typedef struct SeTableWriter
 	Relation	key_index;
 	TupleTableSlot *old;		/* the row found */
 
-	/* the row being written, for the error context; NULL between rows */
-	const Datum *current_values;
-	const bool *current_nulls;
-	ErrorContextCallback context;
+	/* the row being written, for whoever reports an error: a batch of one */
+	SeOperatorEnv *env;
+	SeBatch    *shown;
 
 	/* counters of this commit */
 	int64		written;		/* inserted or updated */
@@ -66,10 +67,12 @@ typedef struct SeTableWriter
  * Open the table and check that it still fits the result. key_columns as in the node.
  * Needs the writing transaction with the owner switched to; pushes a snapshot.
  */
-extern SeTableWriter *se_table_writer_open(Oid table, TupleDesc input, bool upsert, List *key_columns);
+extern SeTableWriter *se_table_writer_open(SeOperatorEnv *env, Oid table, TupleDesc input,
+										   bool upsert, List *key_columns);
 
 /* Add a row (append mode); it may wait for others until flush or close. */
-extern void se_table_writer_insert(SeTableWriter *writer, const Datum *values, const bool *nulls);
+extern void se_table_writer_insert(SeTableWriter *writer, SePlace place,
+								   const Datum *values, const bool *nulls);
 
 /*
  * Write what waits, fire what is left to fire, check what is left to check, close.
@@ -79,16 +82,25 @@ extern void se_table_writer_close(SeTableWriter *writer, int64 *written, int64 *
 
 /* table_upsert.c: bring the row of a key up to date, or remove it. */
 extern void se_table_upsert_open(SeTableWriter *writer, List *key_columns);
-extern void se_table_upsert_apply(SeTableWriter *writer, SeRowKind kind,
+extern void se_table_upsert_apply(SeTableWriter *writer, SeRowKind kind, SePlace place,
 								  const Datum *values, const bool *nulls);
 extern void se_table_upsert_close(SeTableWriter *writer);
 
-/* What the error context shows from now on. */
+/* The row that errors are about from now on; {0, 0} if it comes from no single one. */
 static inline void
-se_table_writer_at(SeTableWriter *writer, const Datum *values, const bool *nulls)
+se_table_writer_at(SeTableWriter *writer, SePlace place, const Datum *values, const bool *nulls)
 {
-	writer->current_values = values;
-	writer->current_nulls = nulls;
+	writer->shown->values = (Datum *) values;
+	writer->shown->nulls = (bool *) nulls;
+	writer->shown->places[0] = place;
+	writer->env->current_batch = writer->shown;
+	writer->env->current_row = 0;
+}
+
+static inline void
+se_table_writer_nowhere(SeTableWriter *writer)
+{
+	writer->env->current_batch = NULL;
 }
 
 /* Shared by both: a new row in writer->slot, and inserting it now. */
