@@ -54,7 +54,7 @@ access_object(ObjectAccessType type, Oid classId, Oid objectId, int subId, void 
 	{
 		ListCell   *cell;
 
-		foreach(cell, se_stream_ddl_altering(classId, objectId))
+		foreach(cell, se_stream_ddl_altering(classId, objectId, type == OAT_POST_ALTER ? subId : 0))
 			touch(lfirst_oid(cell), false);
 	}
 	if (classId != RelationRelationId && classId != ForeignTableRelationId)

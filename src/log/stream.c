@@ -297,11 +297,12 @@ refuse_unreplayable(Node *node, void *context)
 	if (node == NULL)
 		return false;
 	attno = IsA(node, Var) ? ((Var *) node)->varattno : 1;
-	if (attno < 0)
+	if (attno <= 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_COLUMN_REFERENCE),
-				 errmsg("the watermark of stream \"%s\" cannot use system columns",
-						RelationGetRelationName(stream))));
+				 errmsg("the watermark of stream \"%s\" cannot use the whole row or system columns",
+						RelationGetRelationName(stream)),
+				 errhint("Name the columns it needs.")));
 	if (check_functions_in_node(node, is_unreplayable, &function) ||
 		IsA(node, SQLValueFunction) || IsA(node, NextValueExpr))
 		ereport(ERROR,

@@ -383,7 +383,7 @@ take_layout(BoundedScan *scan)
 	Unpack	   *unpack;
 
 	layout->id = scan->message.header.layout;
-	unpack = make_unpack(scan, scan->sent_memory, layout, list_make1(layout));
+	unpack = make_unpack(scan, scan->sent_memory, layout, scan->layouts);
 	scan->sent_layouts = lappend(scan->sent_layouts, unpack);
 	MemoryContextSwitchTo(old);
 }

@@ -508,7 +508,7 @@ take_layout(LogSource *log)
 
 	layout->id = log->message.header.layout;
 	log->sent_unpacks = lappend(log->sent_unpacks,
-								make_unpack(log, log->sent_memory, layout, list_make1(layout)));
+								make_unpack(log, log->sent_memory, layout, se_layout_list(layout->relation)));
 	MemoryContextSwitchTo(old);
 }
 
