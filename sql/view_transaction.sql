@@ -46,3 +46,9 @@ CREATE EVENT TRIGGER at_end ON ddl_command_end EXECUTE FUNCTION seen();
 CREATE MATERIALIZED VIEW x WITH (stream_engine.continuous) AS SELECT k, count(*) FROM s GROUP BY k;
 DROP EVENT TRIGGER at_start;
 DROP EVENT TRIGGER at_end;
+
+-- a prepared transaction could not keep the log the view begins with
+BEGIN;
+CREATE MATERIALIZED VIEW y WITH (stream_engine.continuous) AS SELECT k FROM s;
+PREPARE TRANSACTION 'view_transaction';
+SELECT to_regclass('y');

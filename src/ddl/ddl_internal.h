@@ -78,6 +78,7 @@ extern SeViewParts se_result_table_create(SeUtility *utility, IntoClause *into, 
 extern void se_first_row_insert(Oid table, Query *query, const char *query_string);
 
 /* ddl/start_position.c: where the sources of a new view begin; writes the position rows. */
+extern void se_start_position_init(void);
 extern void se_start_position(Oid job, const SeGraph *graph, bool earliest);
 
 /* ddl/write_guard.c: nobody but the job writes to a result. */

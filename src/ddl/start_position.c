@@ -43,6 +43,10 @@
 #define QUEUE_MS_MIN 20
 #define QUEUE_MS_MAX 1000
 
+/* This transaction has started a view. */
+static bool has_started = false;
+
+static void refuse_prepare(XactEvent event, void *arg);
 static void at_mark(Oid stream, SeLogPosition *position);
 static void at_oldest(Oid stream, SeLogPosition *position);
 static void lock_without_writers(Oid stream);
@@ -51,10 +55,33 @@ static XLogRecPtr created_at(Oid stream);
 static void put(Oid job, int source, uint64 fingerprint, const SeLogPosition *position);
 
 void
+se_start_position_init(void)
+{
+	RegisterXactCallback(refuse_prepare, NULL);
+}
+
+/*
+ * A prepared transaction has no session, so nothing would hold its view's WAL until
+ * somebody commits it.
+ */
+static void
+refuse_prepare(XactEvent event, void *arg)
+{
+	if (event == XACT_EVENT_PRE_PREPARE && has_started)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot PREPARE a transaction that has created a continuous view"),
+				 errdetail("Only a running transaction keeps the log that the view begins with.")));
+	if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_ABORT || event == XACT_EVENT_PREPARE)
+		has_started = false;
+}
+
+void
 se_start_position(Oid job, const SeGraph *graph, bool earliest)
 {
 	ListCell   *cell;
 
+	has_started = true;
 	foreach(cell, graph->nodes)
 	{
 		SeNode	   *node = lfirst(cell);
@@ -80,15 +107,19 @@ at_mark(Oid stream, SeLogPosition *position)
 	uint64		xid = U64FromFullTransactionId(GetTopFullTransactionId());
 	uint64		ordinal;
 	XLogRecPtr	start;
+	ResourceOwner owner = CurrentResourceOwner;
 
 	se_hold_register(GetXLogInsertRecPtr());
 	se_retention_ensure();
 	SE_FAULT_POINT("create-before-mark");
 
+	/* A lock that comes by way of a subtransaction belongs to the transaction's owner. */
+	CurrentResourceOwner = CurTransactionResourceOwner;
 	lock_without_writers(stream);
 	ordinal = se_append_next_ordinal();
 	se_mark_write(SE_MARK_START, stream, xid, ordinal, NULL, 0, true, &start);
 	UnlockRelationOid(stream, ShareLock);
+	CurrentResourceOwner = owner;
 
 	SE_FAULT_POINT("create-after-mark");
 	se_position_at_mark(position, start, xid, ordinal);

@@ -63,6 +63,7 @@ se_ddl_init(void)
 	ProcessUtility_hook = process;
 	se_object_access_init();
 	se_write_guard_init();
+	se_start_position_init();
 }
 
 static void
