@@ -18,6 +18,9 @@ typedef int64 SeTime;
 
 #define SE_EXPORT __attribute__((visibility("default")))
 
+/* Behind a prototype: it does not return (PostgreSQL's own macro for this changed in 18). */
+#define SE_NORETURN __attribute__((noreturn))
+
 /*
  * A function callable from SQL.  The library hides all symbols by default
  * (PostgreSQL loads libraries RTLD_GLOBAL), so the two symbols fmgr looks for

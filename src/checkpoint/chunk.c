@@ -21,7 +21,7 @@ static void split_record(SeChunkPacker *packer, int operator_id, const char *byt
 static const SeChunkHeader *checked_header(const char *bytes, Size len);
 static Size read_continued(SeChunkReader *reader, const char *bytes, Size len, Size continued);
 static Size read_record(SeChunkReader *reader, const char *bytes, Size len, Size at);
-static void corrupted(const char *what) pg_attribute_noreturn();
+static void corrupted(const char *what) SE_NORETURN;
 
 /* Prepare to pack; the caller's memory context is current and outlives the packer. */
 void

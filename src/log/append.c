@@ -112,7 +112,7 @@ static uint32 send_layout(SeAppender *appender);
 static void write_message(SeMessageHeader *header, const void *body);
 static FirstMessage *find_first(Oid relation);
 static void add_first(Oid relation, XLogRecPtr lsn);
-static void row_too_big(Relation stream, Size size) pg_attribute_noreturn();
+static void row_too_big(Relation stream, Size size) SE_NORETURN;
 static void transaction_event(XactEvent event, void *arg);
 static void subtransaction_event(SubXactEvent event, SubTransactionId subxact,
 								 SubTransactionId parent, void *arg);

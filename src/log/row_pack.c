@@ -89,7 +89,7 @@ static void check_type(TupleDesc relation_desc, AttrNumber attno, Oid stored);
 static void plan_fixed_part(SeUnpacker *unpacker);
 static void unpack_walk(const SeUnpacker *unpacker, int step, uint32 offset, const uint8 *bitmap,
 						const char *data, uint32 size, Datum *values, bool *nulls);
-static void row_damaged(const char *what) pg_attribute_noreturn();
+static void row_damaged(const char *what) SE_NORETURN;
 
 /* Flatten external TOAST pointers and expanded objects in place. */
 void

@@ -26,7 +26,7 @@ static void read_function(SePlan *plan, int rti);
 static void add_quals(SePlan *plan, Node *quals);
 static Oid	entry_window_function(SePlan *plan, int rti);
 static bool is_window_function(SePlan *plan, Node *item);
-static void refuse_relation(SePlan *plan, int rti) pg_attribute_noreturn();
+static void refuse_relation(SePlan *plan, int rti) SE_NORETURN;
 
 /* Fill in stream, window function and conditions, or raise. */
 void

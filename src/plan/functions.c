@@ -32,7 +32,7 @@ static void check_value_function(const SQLValueFunction *function, CheckContext 
 static bool is_clock_function(Oid function);
 static bool is_session_function(Oid function);
 static bool is_sequence_function(Oid function);
-static void refuse_clock(CheckContext *context, const char *what) pg_attribute_noreturn();
+static void refuse_clock(CheckContext *context, const char *what) SE_NORETURN;
 
 /* The name of a function that came with the extension; NULL for all others. */
 const char *

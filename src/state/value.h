@@ -29,7 +29,7 @@ se_record_reader(const void *record, Size len)
 	return reader;
 }
 
-extern void pg_attribute_noreturn() se_record_corrupted(void);
+extern void se_record_corrupted(void) SE_NORETURN;
 
 /* The next n bytes, unaligned, valid as long as the record. */
 static inline const char *
