@@ -44,7 +44,7 @@
 /* The statement must raise an ERROR with this SQLSTATE. */
 #define SE_CHECK_ERROR(sqlstate, ...) \
 	do { \
-		bool		raised_ = false; \
+		volatile bool raised_ = false; \
 		PG_TRY(); \
 		{ \
 			__VA_ARGS__; \
