@@ -18,6 +18,9 @@
 #include "storage/proc.h"
 #include "utils/relcache.h"
 #include "utils/wait_event.h"
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
 
 #if PG_VERSION_NUM < 150000
 #error "stream_engine needs PostgreSQL 15 or newer"
@@ -191,6 +194,13 @@ se_compat_my_proc_number(void)
 #define se_compat_executor_run(query) ExecutorRun(query, ForwardScanDirection, 0)
 #else
 #define se_compat_executor_run(query) ExecutorRun(query, ForwardScanDirection, 0, true)
+#endif
+
+/* The index of a relation's primary key. */
+#if PG_VERSION_NUM >= 180000
+#define se_compat_primary_key(relation) RelationGetPrimaryKeyIndex(relation, false)
+#else
+#define se_compat_primary_key(relation) RelationGetPrimaryKeyIndex(relation)
 #endif
 
 /* Where ExplainProperty… is declared: #include SE_COMPAT_EXPLAIN_HEADER. */

@@ -12,6 +12,7 @@
 #include "access/htup_details.h"
 #include "access/table.h"
 #include "access/xact.h"
+#include "base/compat.h"
 #include "catalog/indexing.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_type.h"
@@ -98,7 +99,7 @@ se_table_open(const char *name, LOCKMODE lock)
 void
 se_table_scan_begin(SeTableScan *scan, Relation table, int nkeys, ScanKey keys)
 {
-	scan->index = index_open(RelationGetPrimaryKeyIndex(table), AccessShareLock);
+	scan->index = index_open(se_compat_primary_key(table), AccessShareLock);
 	scan->scan = systable_beginscan_ordered(table, scan->index, NULL, nkeys, keys);
 }
 

@@ -405,10 +405,10 @@ se_native_final(const SeAggSlot *slot, const char *acc, bool *isnull)
 				{
 					/* As numeric_avg: what is not a number is its own average. */
 					if (numeric_is_nan(sum) || numeric_is_inf(sum))
-						return PointerGetDatum(PG_DETOAST_DATUM_COPY(sum));
+						return PointerGetDatum(PG_DETOAST_DATUM_COPY(PointerGetDatum(sum)));
 					return quotient(sum, a->n);
 				}
-				return PointerGetDatum(PG_DETOAST_DATUM_COPY(sum));
+				return PointerGetDatum(PG_DETOAST_DATUM_COPY(PointerGetDatum(sum)));
 			}
 		case FAMILY_VALUE:
 			*isnull = ((const ValueAcc *) acc)->n == 0;

@@ -16,6 +16,7 @@
 #include "postgres.h"
 
 #include "access/xlog.h"
+#include "base/compat.h"
 #include "base/fault.h"
 #include "base/settings.h"
 #include "log/position.h"

@@ -103,7 +103,7 @@ static void begin_scan(ForeignScanState *node, int eflags);
 static TupleTableSlot *next_row(ForeignScanState *node);
 static void rescan(ForeignScanState *node);
 static void end_scan(ForeignScanState *node);
-static void explain_scan(ForeignScanState *node, ExplainState *es);
+static void explain_scan(ForeignScanState *node, struct ExplainState *es);
 static void start_reading(BoundedScan *scan);
 static void stop_reading(BoundedScan *scan);
 static bool next_message(BoundedScan *scan);
@@ -261,7 +261,7 @@ end_scan(ForeignScanState *node)
 }
 
 static void
-explain_scan(ForeignScanState *node, ExplainState *es)
+explain_scan(ForeignScanState *node, struct ExplainState *es)
 {
 	BoundedScan *scan = node->fdw_state;
 
