@@ -217,9 +217,10 @@ remember(Oid oid)
 	ListCell   *lc;
 
 	foreach(lc, remembered)
+	{
 		if (((Remembered *) lfirst(lc))->stream == oid)
 			return;				/* the first one saw the names as they were */
-
+	}
 	old = MemoryContextSwitchTo(TopTransactionContext);
 	info = se_stream_info(oid);
 	if (info->watermark != NULL && info->event_time != 0)
@@ -318,6 +319,7 @@ settle(Oid relation, Remembered *before)
 		Node	   *expr = analyse(stream, info, text, !unchanged);
 
 		text = deparse(stream, info, expr);
+
 		if (strcmp(text, info->watermark) != 0)
 			set_watermark(relation, text);
 		record_dependencies(relation, expr);

@@ -55,7 +55,7 @@ struct SeAppender
 	Datum	   *values;			/* by layout column */
 	bool	   *nulls;
 	MemoryContext row_memory;	/* flattened values, reset per row */
-	struct RowBuffer *buffer;		/* last used; believe it only in its generation */
+	struct RowBuffer *buffer;	/* last used; believe it only in its generation */
 	uint64		generation;
 	uint64		wrong_ordinal;	/* mutant wrong-ordinal-order */
 };
@@ -89,8 +89,8 @@ typedef struct FirstMessage
 	SubTransactionId subxact;	/* it was none if this one aborts */
 } FirstMessage;
 
-/* What the current top transaction wrote. */
-static struct
+/* What a top transaction wrote. */
+typedef struct Writes
 {
 	bool		in_use;			/* wrote a message */
 	uint64		next_ordinal;
@@ -99,7 +99,9 @@ static struct
 	List	   *layouts;		/* SentLayout */
 	dlist_head	buffers;
 	MemoryContext memory;		/* NULL until something is buffered or sent */
-} MyWrites;
+} Writes;
+
+static Writes MyWrites;
 
 static uint64 last_appender = 0;
 static uint64 generation = 0;
@@ -348,7 +350,7 @@ send_layout(SeAppender *appender)
 void
 se_append_watermark(Oid stream, SeTime watermark)
 {
-	SeMessageHeader header = {.kind = SE_MESSAGE_MARK, .mark = SE_MARK_WATERMARK};
+	SeMessageHeader header = {.kind = SE_MESSAGE_MARK,.mark = SE_MARK_WATERMARK};
 
 	header.relation = stream;
 	header.ordinal = MyWrites.next_ordinal++;

@@ -147,8 +147,8 @@ se_layout_of_desc(Oid relation, TupleDesc desc)
 bytea *
 se_layout_encode(const SeLayout *layout)
 {
-	LayoutHead	head = {.version = LAYOUT_VERSION, .ncolumns = layout->ncolumns,
-	.relation = layout->relation, .id = layout->id};
+	LayoutHead	head = {.version = LAYOUT_VERSION,.ncolumns = layout->ncolumns,
+	.relation = layout->relation,.id = layout->id};
 	Size		size = VARHDRSZ + sizeof(head);
 	bytea	   *bytes;
 	char	   *out;
@@ -165,10 +165,10 @@ se_layout_encode(const SeLayout *layout)
 	{
 		const SeLayoutColumn *column = &layout->columns[i];
 		Size		missing_len = missing_size(column);
-		LayoutColumnHead fixed = {.attno = column->attno, .len = column->len,
-			.type = column->type, .typmod = column->typmod, .collation = column->collation,
-			.byval = column->byval, .align = column->align,
-		.has_missing = column->has_missing, .missing_len = missing_len};
+		LayoutColumnHead fixed = {.attno = column->attno,.len = column->len,
+			.type = column->type,.typmod = column->typmod,.collation = column->collation,
+			.byval = column->byval,.align = column->align,
+		.has_missing = column->has_missing,.missing_len = missing_len};
 
 		memcpy(out, &fixed, sizeof(fixed));
 		out += sizeof(fixed);
@@ -288,7 +288,7 @@ se_layout_current(Relation relation)
 
 	if (layout_cache == NULL)
 	{
-		HASHCTL		ctl = {.keysize = sizeof(Oid), .entrysize = sizeof(CacheEntry), .hcxt = CacheMemoryContext};
+		HASHCTL		ctl = {.keysize = sizeof(Oid),.entrysize = sizeof(CacheEntry),.hcxt = CacheMemoryContext};
 
 		layout_cache = hash_create("stream_engine layouts", 32, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 		CacheRegisterRelcacheCallback(invalidate, (Datum) 0);

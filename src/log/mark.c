@@ -25,7 +25,7 @@ XLogRecPtr
 se_mark_write(SeMarkKind mark, Oid relation, uint64 xid, uint64 ordinal,
 			  const void *body, Size len, bool flush, XLogRecPtr *start)
 {
-	SeMessageHeader header = {.version = SE_MESSAGE_VERSION, .kind = SE_MESSAGE_MARK, .mark = mark};
+	SeMessageHeader header = {.version = SE_MESSAGE_VERSION,.kind = SE_MESSAGE_MARK,.mark = mark};
 	XLogRecPtr	end;
 
 	Assert(mark != SE_MARK_WATERMARK && mark != SE_MARK_NONE);

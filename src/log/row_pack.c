@@ -136,7 +136,7 @@ se_row_pack_append(StringInfo buf, const SeLayout *layout, const Datum *values,
 {
 	Size		size = se_row_pack_size(layout, values, nulls);
 	bool		has_nulls;
-	RowHead		head = {.length = size, .kind = kind};
+	RowHead		head = {.length = size,.kind = kind};
 	char	   *row;
 	char	   *data;
 	char	   *out;
@@ -354,8 +354,14 @@ plan_fixed_part(SeUnpacker *unpacker)
 
 		offset = TYPEALIGN(step->align, offset);
 		if (step->target >= 0)
-			unpacker->fixed[unpacker->nfixed++] =
-				(UnpackFixed) {.offset = offset, .len = step->len, .byval = step->byval, .target = step->target};
+		{
+			UnpackFixed *fixed = &unpacker->fixed[unpacker->nfixed++];
+
+			fixed->offset = offset;
+			fixed->len = step->len;
+			fixed->byval = step->byval;
+			fixed->target = step->target;
+		}
 		offset += step->len;
 	}
 	unpacker->walk_from = i;

@@ -194,9 +194,9 @@ set_locally(const char *name, const char *value)
 	(void) set_config_option(name, value, PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
 }
 
-/* A position the scanner reports is one in the text, not in the statement that runs. */
+/* A position the scanner reports is one in these words, not in the statement that runs. */
 static void
-parse_error_position(void *text)
+parse_error_position(void *words)
 {
 	int			position = geterrposition();
 
@@ -204,20 +204,20 @@ parse_error_position(void *text)
 	{
 		errposition(0);
 		internalerrposition(position);
-		internalerrquery(text);
+		internalerrquery(words);
 	}
 }
 
 Node *
-se_stream_parse_watermark(const char *text)
+se_stream_parse_watermark(const char *words)
 {
-	ErrorContextCallback context = {error_context_stack, parse_error_position, (void *) text};
+	ErrorContextCallback context = {error_context_stack, parse_error_position, (void *) words};
 	List	   *statements;
 	SelectStmt *select;
 	ResTarget  *target;
 
 	error_context_stack = &context;
-	statements = raw_parser(text, RAW_PARSE_PLPGSQL_EXPR);
+	statements = raw_parser(words, RAW_PARSE_PLPGSQL_EXPR);
 	error_context_stack = context.previous;
 	select = (SelectStmt *) linitial_node(RawStmt, statements)->stmt;
 
@@ -231,7 +231,7 @@ se_stream_parse_watermark(const char *text)
 		target->indirection != NIL)
 		ereport(ERROR,
 				(errcode(ERRCODE_SYNTAX_ERROR),
-				 errmsg("option \"watermark\" is not a single expression: %s", text),
+				 errmsg("option \"watermark\" is not a single expression: %s", words),
 				 errhint("Write an expression over the columns of the row, such as event_time - interval '5 seconds'.")));
 	return target->val;
 }

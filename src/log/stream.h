@@ -41,7 +41,7 @@ extern Expr *se_stream_watermark_expr(Relation stream, const SeStreamInfo *info)
 extern Node *se_stream_analyse_watermark(Relation stream, const SeStreamInfo *info, Node *raw);
 
 /* The raw parse tree of a watermark's text: one expression, nothing else. */
-extern Node *se_stream_parse_watermark(const char *text);
+extern Node *se_stream_parse_watermark(const char *words);
 
 /*
  * Put the settings a stored text is written and read under into force: the stream's
