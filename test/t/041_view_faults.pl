@@ -1,0 +1,79 @@
+# test/t/041_view_faults.pl: a worker that dies at any point of its round or commit loses nothing and doubles nothing.
+#
+# At every named point, in turn: an ERROR, a FATAL and a kill -9 of the worker (which
+# restarts the whole server). Rows are written before, during and after; then the view
+# equals its query over the heap twin, and the point was really reached.
+use strict;
+use warnings;
+use lib "$ENV{SE_TREE}/test/lib";
+use StreamEngine;
+use Test::More;
+
+my $node = StreamEngine->new('faults', conf => "stream_engine.restart_delay_min = '1ms'\n");
+my $view = 'SELECT client, n, k, v * 2 AS v FROM %s WHERE k % 3 <> 0';
+my $groups = 'SELECT k %% 7 AS g, count(*) AS rows, sum(v) AS total, max(n) AS last FROM %s WHERE client = 1 GROUP BY 1';
+my $n = 0;
+
+sub groups { return sprintf($groups, $_[0]); }
+sub view { (my $q = $view) =~ s/%s/$_[0]/; return $q; }
+
+sub write_rows
+{
+	my ($count) = @_;
+	$node->write_twin('e', "SELECT 1, $n + i, i, i, '2024-01-01'::timestamptz + i * interval '1 s', '' FROM generate_series(1, $count) i");
+	$n += $count;
+	return;
+}
+
+$node->twin('e', watermark => "ts - interval '1 hour'");
+$node->sql('CREATE MATERIALIZED VIEW f WITH (stream_engine.continuous) AS ' . view('e'));
+$node->sql('CREATE MATERIALIZED VIEW g WITH (stream_engine.continuous) AS ' . groups('e'));
+write_rows(100);
+$node->refresh('f', 'g');
+
+foreach my $point (qw(worker-start worker-restored round-begin round-before-commit commit-begin
+	commit-after-state commit-after-results commit-before-position commit-done source-poll
+	sink-before-insert coordinator-loop launcher-loop))
+{
+	foreach my $action (qw(error fatal crash))
+	{
+		my $what = "$action at $point";
+
+		write_rows(50);
+		$node->fault_set($point, $action, 0, 1);
+		if ($point =~ /^worker/)
+		{
+			$node->sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'stream_engine task'");
+		}
+		elsif ($point =~ /^coordinator/)
+		{
+			$node->psql('postgres', "CREATE MATERIALIZED VIEW extra WITH (stream_engine.continuous) AS SELECT n FROM e");
+		}
+		elsif ($point =~ /^launcher/)
+		{
+			$node->psql('postgres', "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'stream_engine coordinator'");
+		}
+		# Something to do for the worker. A crash can take this session with it: then
+		# the transaction is in both or in neither.
+		$n++;
+		$node->psql('postgres', "BEGIN; INSERT INTO e_twin VALUES (1, $n, 1, $n, '2024-01-02', '');"
+			. "INSERT INTO e VALUES (1, $n, 1, $n, '2024-01-02', ''); COMMIT");
+		if ($action eq 'crash')
+		{
+			$node->wait_until('SELECT stream_engine.test_fault_reached(\'' . $point . '\') IS NULL', "the crash at $point");
+		}
+		else
+		{
+			$node->wait_until("SELECT stream_engine.test_fault_reached('$point') > 0", "the $what");
+			$node->fault_clear($point);
+		}
+		write_rows(50);
+		$node->refresh('f', 'g');
+		$node->equals_oracle('f', view('e_twin'), "after $what");
+		$node->equals_oracle('g', groups('e_twin'), "after $what");
+		$node->psql('postgres', 'DROP MATERIALIZED VIEW IF EXISTS extra');
+	}
+}
+
+$node->stop;
+done_testing();
