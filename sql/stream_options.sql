@@ -88,5 +88,20 @@ ALTER TYPE stamped RENAME ATTRIBUTE at TO "when";
 SELECT * FROM kept WHERE stream = 'c'::regclass;
 ALTER TYPE stamped DROP ATTRIBUTE "when";
 DROP FOREIGN TABLE c;
+
+-- whoever asks, the functions of a watermark run as the stream's owner
+CREATE ROLE se_options_owner;
+GRANT CREATE ON SCHEMA public TO se_options_owner;
+SET ROLE se_options_owner;
+CREATE FUNCTION said_by() RETURNS interval LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+  RAISE NOTICE 'evaluated by %', current_user;
+  RETURN '1 second';
+END $$;
+CREATE FOREIGN TABLE owned (ts timestamptz OPTIONS (event_time 'true')) SERVER stream_engine OPTIONS (watermark 'ts - said_by()');
+RESET ROLE;
+SELECT stream_engine.check_stream('owned');
+DROP OWNED BY se_options_owner;
+DROP ROLE se_options_owner;
 DROP SERVER native2 CASCADE;
 SELECT * FROM stream_engine.stream_layouts;

@@ -31,6 +31,14 @@ UPDATE p SET k = 7 WHERE k = 29;
 UPDATE p SET k = 28 WHERE k = 7;
 SELECT tableoid::regclass, count(*) FROM p WHERE k IN (7, 28, 29) GROUP BY 1 ORDER BY 1;
 
+-- columns come and go through the parent
+ALTER TABLE p ADD extra int DEFAULT 42, DROP t;
+INSERT INTO p VALUES (8, 80, 8), (18, 180, 18);
+SELECT * FROM p_low WHERE k = 8;
+SELECT * FROM p WHERE k IN (9, 18, 19) ORDER BY k;
+SELECT stream, id FROM stream_engine.stream_layouts ORDER BY stream::text, id;
+ALTER TABLE p DROP extra, ADD t text;
+
 -- row security of the parent holds for rows that go into a stream
 CREATE ROLE se_partition_writer;
 ALTER TABLE p ENABLE ROW LEVEL SECURITY;

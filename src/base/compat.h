@@ -118,17 +118,6 @@ se_compat_wait_event(const char *name)
 #endif
 }
 
-/* The index of a table's primary key. */
-static inline Oid
-se_compat_primary_key(Relation relation)
-{
-#if PG_VERSION_NUM >= 180000
-	return RelationGetPrimaryKeyIndex(relation, false);
-#else
-	return RelationGetPrimaryKeyIndex(relation);
-#endif
-}
-
 /* The index of a process in ProcGlobal->allProcs, from 0. */
 static inline int
 se_compat_my_proc_number(void)

@@ -14,20 +14,19 @@
  */
 #include "postgres.h"
 
-#include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/table.h"
 #include "access/xlog.h"
 #include "base/compat.h"
 #include "catalog/indexing.h"
-#include "catalog/namespace.h"
 #include "common/hashfn.h"
 #include "executor/executor.h"
 #include "log/layout.h"
+#include "meta/jobs.h"
+#include "meta/table.h"
 #include "optimizer/optimizer.h"
 #include "rewrite/rewriteHandler.h"
 #include "utils/datum.h"
-#include "utils/fmgroids.h"
 #include "utils/guc.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
@@ -64,6 +63,8 @@ typedef struct LayoutColumnHead
 
 StaticAssertDecl(sizeof(LayoutHead) == 16 && sizeof(LayoutColumnHead) == 24, "layout bytes are stored");
 
+#define LAYOUTS "stream_layouts"
+
 /* Columns of stream_engine.stream_layouts. */
 enum
 {
@@ -84,9 +85,7 @@ typedef struct CacheEntry
 
 static HTAB *layout_cache = NULL;
 
-static Relation open_layouts(LOCKMODE lock, Oid *index);
 static SeLayout *decode_row(Relation layouts, HeapTuple row);
-static int	compare_ids(const ListCell *a, const ListCell *b);
 static void invalidate(Datum arg, Oid relation);
 static SeLayout *fitting_layout(List *layouts, uint64 fingerprint);
 static void add_missing_values(Relation relation, SeLayout *layout, const SeLayout *older);
@@ -374,26 +373,25 @@ fitting_layout(List *layouts, uint64 fingerprint)
 	return fitting;
 }
 
-/* All layouts of a stream in the catalog, oldest first. */
+/* All layouts of a stream in the catalog, oldest first; none where the extension is not installed. */
 List *
 se_layout_list(Oid relation)
 {
-	Oid			index;
-	Relation	layouts = open_layouts(AccessShareLock, &index);
+	Relation	layouts;
 	ScanKeyData key;
-	SysScanDesc scan;
+	SeTableScan scan;
 	HeapTuple	row;
 	List	   *result = NIL;
 
-	if (layouts == NULL)
+	if (!OidIsValid(se_meta_relation(LAYOUTS)))
 		return NIL;
-	ScanKeyInit(&key, Anum_stream, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relation));
-	scan = systable_beginscan(layouts, index, true, NULL, 1, &key);
-	while (HeapTupleIsValid(row = systable_getnext(scan)))
+	layouts = se_table_open(LAYOUTS, AccessShareLock);
+	se_table_key_oid(&key, Anum_stream, relation);
+	se_table_scan_begin(&scan, layouts, 1, &key);
+	while ((row = se_table_scan_next(&scan)) != NULL)
 		result = lappend(result, decode_row(layouts, row));
-	systable_endscan(scan);
+	se_table_scan_end(&scan);
 	table_close(layouts, AccessShareLock);
-	list_sort(result, compare_ids);
 	return result;
 }
 
@@ -410,30 +408,6 @@ decode_row(Relation layouts, HeapTuple row)
 	layout->id = DatumGetInt32(heap_getattr(row, Anum_id, RelationGetDescr(layouts), &isnull));
 	layout->since = DatumGetLSN(heap_getattr(row, Anum_since, RelationGetDescr(layouts), &isnull));
 	return layout;
-}
-
-static int
-compare_ids(const ListCell *a, const ListCell *b)
-{
-	uint32		left = ((SeLayout *) lfirst(a))->id;
-	uint32		right = ((SeLayout *) lfirst(b))->id;
-
-	return left < right ? -1 : left > right;
-}
-
-/* stream_engine.stream_layouts and its primary key; NULL where the extension is not installed. */
-static Relation
-open_layouts(LOCKMODE lock, Oid *index)
-{
-	Oid			schema = get_namespace_oid(SE_SCHEMA, true);
-	Oid			table = OidIsValid(schema) ? get_relname_relid("stream_layouts", schema) : InvalidOid;
-	Relation	layouts;
-
-	if (!OidIsValid(table))
-		return NULL;
-	layouts = table_open(table, lock);
-	*index = se_compat_primary_key(layouts);
-	return layouts;
 }
 
 /*
@@ -524,17 +498,11 @@ evaluate_default(Relation relation, SeLayoutColumn *column)
 static void
 insert_row(const SeLayout *layout)
 {
-	Oid			index;
-	Relation	layouts = open_layouts(RowExclusiveLock, &index);
+	Relation	layouts = se_table_open(LAYOUTS, RowExclusiveLock);
 	Datum		values[Natts_layouts];
 	bool		nulls[Natts_layouts] = {false};
 	HeapTuple	row;
 
-	if (layouts == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_TABLE),
-				 errmsg("table %s.stream_layouts does not exist", SE_SCHEMA),
-				 errhint("Create the extension stream_engine in this database.")));
 	values[Anum_stream - 1] = ObjectIdGetDatum(layout->relation);
 	values[Anum_id - 1] = Int32GetDatum((int32) layout->id);
 	values[Anum_since - 1] = LSNGetDatum(GetXLogInsertRecPtr());
@@ -549,18 +517,5 @@ insert_row(const SeLayout *layout)
 void
 se_layout_remove(Oid relation)
 {
-	Oid			index;
-	Relation	layouts = open_layouts(RowExclusiveLock, &index);
-	ScanKeyData key;
-	SysScanDesc scan;
-	HeapTuple	row;
-
-	if (layouts == NULL)
-		return;
-	ScanKeyInit(&key, Anum_stream, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relation));
-	scan = systable_beginscan(layouts, index, true, NULL, 1, &key);
-	while (HeapTupleIsValid(row = systable_getnext(scan)))
-		CatalogTupleDelete(layouts, &row->t_self);
-	systable_endscan(scan);
-	table_close(layouts, NoLock);
+	se_table_delete_all(LAYOUTS, relation);
 }

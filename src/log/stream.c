@@ -158,19 +158,27 @@ find_event_time(SeStreamInfo *info, int natts)
 	}
 }
 
-/* The planned watermark expression, or NULL. */
+/*
+ * The planned watermark expression, or NULL.  Planning calls immutable functions over
+ * constants already, so it is done as the stream's owner.
+ */
 Expr *
 se_stream_watermark_expr(Relation stream, const SeStreamInfo *info)
 {
 	int			level;
 	Node	   *expr;
+	Oid			user;
+	int			context;
 
 	if (info->watermark == NULL)
 		return NULL;
+	GetUserIdAndSecContext(&user, &context);
+	SetUserIdAndSecContext(info->owner, context | SECURITY_RESTRICTED_OPERATION);
 	level = se_stream_pin_settings(info, false);
 	expr = se_stream_analyse_watermark(stream, info, se_stream_parse_watermark(info->watermark));
 	expr = (Node *) expression_planner((Expr *) expr);
 	AtEOXact_GUC(false, level);
+	SetUserIdAndSecContext(user, context);
 	return (Expr *) expr;
 }
 
