@@ -192,11 +192,13 @@ se_compat_my_proc_number(void)
 #define se_compat_primary_key(relation) RelationGetPrimaryKeyIndex(relation)
 #endif
 
-/* Where ExplainProperty… is declared: #include SE_COMPAT_EXPLAIN_HEADER. */
+/* Where ExplainProperty… and ExplainState are declared: #include SE_COMPAT_EXPLAIN_HEADER. */
 #if PG_VERSION_NUM >= 180000
 #define SE_COMPAT_EXPLAIN_HEADER "commands/explain_format.h"
+#define SE_COMPAT_EXPLAIN_STATE_HEADER "commands/explain_state.h"
 #else
 #define SE_COMPAT_EXPLAIN_HEADER "commands/explain.h"
+#define SE_COMPAT_EXPLAIN_STATE_HEADER "commands/explain.h"
 #endif
 
 /* Index entries of a row that was just inserted. Deferrable indexes are the caller's care. */

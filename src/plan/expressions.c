@@ -17,6 +17,7 @@
 #include "parser/parsetree.h"
 #include "plan/plan_internal.h"
 #include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
 #include "utils/rel.h"
 
 typedef struct OverContext
@@ -208,6 +209,19 @@ se_expr_time_var(SePlan *plan)
 	var = makeVar(plan->stream_rti, attr->attnum, attr->atttypid, attr->atttypmod, attr->attcollation, 0);
 	table_close(rel, NoLock);
 	return var;
+}
+
+/* The name of a column of the stream or of its window. */
+const char *
+se_expr_column_name(SePlan *plan, const Var *column)
+{
+	static const char *const window_names[] = {"window_start", "window_end", "window_time"};
+
+	if (column->varno == plan->window_rti)
+		return window_names[column->varattno - 1];
+	if (column->varattno == SE_COLUMN_PROCTIME)
+		return "proctime";
+	return get_attname(plan->stream->relation, column->varattno, false);
 }
 
 /*

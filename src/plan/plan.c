@@ -189,7 +189,7 @@ result_key_columns(SePlan *plan)
 					 errmsg("GROUP BY key is missing in the SELECT list"),
 					 errdetail("Rows of this view are updated when their group changes, and are found by their keys."),
 					 errhint("Add the key to the SELECT list, or group by a time window, whose rows are never updated."),
-					 se_plan_node_position(plan, lfirst(key))));
+					 se_plan_key_position(plan, lfirst(key))));
 		columns = lappend_int(columns, found);
 	}
 	return columns;

@@ -59,6 +59,7 @@ extern int	se_plan_position(SePlan *plan, int location);
 extern int	se_plan_node_position(SePlan *plan, const void *node);
 extern int	se_plan_word_position(SePlan *plan, const char *keyword, const char *word);
 extern int	se_plan_rte_position(SePlan *plan, int rti);
+extern int	se_plan_key_position(SePlan *plan, const void *key);
 
 /* supported.c: what cannot be continuous at all, whatever its FROM is */
 extern void se_supported_check_clauses(SePlan *plan);
@@ -83,6 +84,7 @@ extern bool se_expr_uses_only(const void *expr, int rti);
 extern List *se_expr_stream_attnos(SePlan *plan);
 extern Var *se_expr_window_var(SePlan *plan, int attr);
 extern Var *se_expr_time_var(SePlan *plan);
+extern const char *se_expr_column_name(SePlan *plan, const Var *column);
 
 /* steps.c: making nodes */
 extern SeStep *se_step_source(SePlan *plan);

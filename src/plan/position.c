@@ -64,6 +64,23 @@ se_plan_rte_position(SePlan *plan, int rti)
 	return se_plan_word_position(plan, "from", word);
 }
 
+/*
+ * The same for a GROUP BY key: where GROUP BY names it, if it is a column; from 18 on
+ * such a key has no location of its own.
+ */
+int
+se_plan_key_position(SePlan *plan, const void *key)
+{
+	const char *text = plan->pstate->p_sourcetext;
+	int			location = -1;
+
+	if (text != NULL && IsA(key, Var))
+		location = find_word(text, "group", se_expr_column_name(plan, key));
+	if (location < 0)
+		location = exprLocation(key);
+	return parser_errposition(plan->pstate, location);
+}
+
 /* Byte offset of the first `word` after the first `keyword`, -1 if there is none. */
 static int
 find_word(const char *text, const char *keyword, const char *word)

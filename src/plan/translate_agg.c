@@ -121,7 +121,7 @@ read_windows(SePlan *plan, Grouping *grouping)
 				 errmsg("grouping by window_start alone is not supported with cumulate()"),
 				 errdetail("Windows that cumulate begin together and are told apart by their end."),
 				 errhint("Add window_end to GROUP BY."),
-				 se_plan_node_position(plan, start)));
+				 se_plan_key_position(plan, start)));
 }
 
 /* Keys of a group beside its window. */
@@ -164,7 +164,7 @@ check_key(SePlan *plan, const Grouping *grouping, const SortGroupClause *clause,
 				 errmsg("grouping by type %s is not supported in a continuous view", format_type_be(type)),
 				 errdetail("Groups are found by hashing, and the type cannot be hashed."),
 				 errhint("Group by the value cast to text."),
-				 se_plan_node_position(plan, key)));
+				 se_plan_key_position(plan, key)));
 	if (!grouping->windowed &&
 		!OidIsValid(lookup_type_cache(type, TYPECACHE_BTREE_OPFAMILY)->btree_opf))
 		ereport(ERROR,
@@ -172,7 +172,7 @@ check_key(SePlan *plan, const Grouping *grouping, const SortGroupClause *clause,
 				 errmsg("grouping by type %s is not supported in a continuous view that is updated", format_type_be(type)),
 				 errdetail("The result needs a unique index, and the type cannot be indexed by btree."),
 				 errhint("Group by the value cast to text."),
-				 se_plan_node_position(plan, key)));
+				 se_plan_key_position(plan, key)));
 }
 
 /* Collect aggregate calls. */
@@ -378,14 +378,5 @@ want(List **exprs, List **names, void *expr, const char *name)
 static const char *
 expr_name(SePlan *plan, void *expr, const char *otherwise)
 {
-	static const char *const window_names[] = {"window_start", "window_end", "window_time"};
-	Var		   *var = expr;
-
-	if (!IsA(expr, Var))
-		return otherwise;
-	if (var->varno == plan->window_rti)
-		return window_names[var->varattno - 1];
-	if (var->varattno == SE_COLUMN_PROCTIME)
-		return "proctime";
-	return get_attname(plan->stream->relation, var->varattno, false);
+	return IsA(expr, Var) ? se_expr_column_name(plan, expr) : otherwise;
 }

@@ -43,6 +43,7 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 #include SE_COMPAT_EXPLAIN_HEADER
+#include SE_COMPAT_EXPLAIN_STATE_HEADER
 
 /* What a stream of unknown size is taken for: large enough not to be built into a hash. */
 #define ASSUMED_ROWS 100000
@@ -103,7 +104,7 @@ static void begin_scan(ForeignScanState *node, int eflags);
 static TupleTableSlot *next_row(ForeignScanState *node);
 static void rescan(ForeignScanState *node);
 static void end_scan(ForeignScanState *node);
-static void explain_scan(ForeignScanState *node, struct ExplainState *es);
+static void explain_scan(ForeignScanState *node, ExplainState *es);
 static void start_reading(BoundedScan *scan);
 static void stop_reading(BoundedScan *scan);
 static bool next_message(BoundedScan *scan);
@@ -261,7 +262,7 @@ end_scan(ForeignScanState *node)
 }
 
 static void
-explain_scan(ForeignScanState *node, struct ExplainState *es)
+explain_scan(ForeignScanState *node, ExplainState *es)
 {
 	BoundedScan *scan = node->fdw_state;
 
