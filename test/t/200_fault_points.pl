@@ -1,0 +1,63 @@
+# At every named fault point: an ERROR, a FATAL and a kill -9 under load, and the views still equal their queries.
+use strict;
+use warnings;
+use StreamEngine;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = StreamEngine->new('main', conf => "stream_engine.checkpoint_interval = '20ms'\nstream_engine.restart_delay_min = '10ms'\n");
+$node->twin('events');
+$node->sql(q{CREATE MATERIALIZED VIEW each_row WITH (stream_engine.continuous) AS SELECT client, n, k, v, length(note) AS l FROM events});
+$node->sql(q{CREATE MATERIALIZED VIEW by_key WITH (stream_engine.continuous) AS
+	SELECT k, count(*) AS c, sum(v) AS s, count(DISTINCT v) AS d, max(note) AS m FROM events GROUP BY k});
+
+sub compare
+{
+	my ($what) = @_;
+	$node->refresh('each_row', 'by_key');
+	$node->equals_oracle('each_row', 'SELECT client, n, k, v, length(note) FROM events_twin', $what);
+	$node->equals_oracle('by_key',
+		'SELECT k, count(*), sum(v), count(DISTINCT v), max(note) FROM events_twin GROUP BY k', $what);
+	return;
+}
+
+# What the log says so far about a point having acted.
+sub acted
+{
+	my ($point, $action) = @_;
+	my $log = slurp_file($node->logfile);
+	return scalar(() = $log =~ /fault point "\Q$point\E"/g) if $action ne 'crash';
+	return scalar(() = $log =~ /terminated by signal 9/g);
+}
+
+my @points = split /\n/, qx{grep -rhoE 'SE_FAULT_POINT\\("[a-z]+-[a-z-]+"\\)' $ENV{SE_TREE}/src --include='*.c' | grep -oE '"[^"]+"' | tr -d '"' | sort -u};
+# Those of commands this test does not give; their own tests do.
+my %elsewhere = map { $_ => 1 } qw(bounded-read-next create-before-mark create-after-mark refresh-after-mark);
+cmp_ok(scalar(@points), '>=', 15, 'fault points found in the sources');
+
+foreach my $point (grep { !$elsewhere{$_} } @points)
+{
+	foreach my $action (qw(error fatal crash))
+	{
+		my $before = acted($point, $action);
+		my $load = $node->start_load('events', clients => 2, transactions => 12);
+
+		$node->fault_set($point, $action, 1, 1);
+		# Some points are passed only when a process starts.
+		$node->psql('postgres', q{SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type LIKE 'stream_engine%'})
+		  if $point =~ /^(worker|launcher|coordinator|store-reclaim)/;
+		# Or when there is something to read.
+		my $end = time + 60;
+		while (acted($point, $action) == $before && time < $end)
+		{
+			$node->psql('postgres', q{BEGIN; INSERT INTO events_twin (client, n, k, v, ts) SELECT -1, 0, g % 20, g, '2024-01-01' FROM generate_series(1, 100) g;
+				INSERT INTO events SELECT -1, 0, g % 20, g, '2024-01-01' FROM generate_series(1, 100) g; COMMIT});
+		}
+		cmp_ok(acted($point, $action), '>', $before, "$action at $point happened");
+		$node->finish_load($load, qr/fault point/);
+		$node->fault_clear;
+		compare("after $action at $point");
+	}
+}
+$node->stop;
+done_testing();
