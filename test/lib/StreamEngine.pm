@@ -241,6 +241,8 @@ sub kill9_quietly
 	my $pid = $self->{_pid};
 	kill 'KILL', $pid;
 	wait_gone($pid);
+	# A new postmaster minds even a dead one that init has not yet taken off the process table.
+	usleep(10_000) while kill 0, $pid;
 	$self->{_pid} = undef;
 	return;
 }
@@ -419,7 +421,9 @@ sub insert_both
 {
 	my ($name, @rows) = @_;
 	my $values = join(', ', map { "($_->[0], $_->[1], $_->[2], $_->[3], '$_->[4]', '$_->[5]')" } @rows);
-	return "INSERT INTO ${name}_twin (client, n, k, v, ts, note) VALUES $values;\nINSERT INTO $name VALUES $values;\n";
+	# Between the two the transaction is open for a moment, as a client's with work of its own would be.
+	my $pause = rand() < 0.5 ? 'SELECT pg_sleep(' . int(rand(8)) / 1000 . ");\n" : '';
+	return "INSERT INTO ${name}_twin (client, n, k, v, ts, note) VALUES $values;\n${pause}INSERT INTO $name VALUES $values;\n";
 }
 
 sub copy_both

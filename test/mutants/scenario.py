@@ -56,6 +56,8 @@ def kill9():
     for child in [str(pid)] + children:
         while running(child):
             time.sleep(0.01)
+    while os.path.exists(f"/proc/{pid}"):   # a new postmaster minds even a dead one
+        time.sleep(0.01)
 
 
 VIEWS = {

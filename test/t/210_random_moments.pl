@@ -59,7 +59,7 @@ for my $moment (1 .. $moments)
 	srand($seed + $moment);
 	my $deed = $names[ ($moment - 1) % @names ];
 	my $pause = int(rand(300_000));
-	my $load = $node->start_load('events', clients => 3, transactions => 25, seed => $seed + $moment);
+	my $load = $node->start_load('events', clients => 3, transactions => 30, seed => $seed + $moment);
 
 	usleep($pause);
 	my ($status, $seen) = $node->psql('postgres', q{
