@@ -12,6 +12,7 @@
 
 #include "access/xact.h"
 #include "base/compat.h"
+#include "base/job_slot.h"
 #include "catalog/pg_database.h"
 #include "commands/dbcommands.h"
 #include "commands/defrem.h"
@@ -30,9 +31,19 @@
 /* How often it is looked whether the workers have gone, ms. */
 #define LOOK_AGAIN_MS 10
 
-static void empty_database(const char *name, LOCKMODE lock);
+/* A copy of a database with workers of ours, to be told of when it is committed. */
+static Oid	copied_database = InvalidOid;
+
+static bool empty_database(const char *name, LOCKMODE lock);
+static void announce_copy(XactEvent event, void *arg);
 static bool end_workers(Oid database);
 static const char *template_of(const CreatedbStmt *stmt);
+
+void
+se_database_door_init(void)
+{
+	RegisterXactCallback(announce_copy, NULL);
+}
 
 bool
 se_database_door(SeUtility *utility)
@@ -64,9 +75,26 @@ se_database_door(SeUtility *utility)
 			if (strcmp(lfirst_node(DefElem, cell)->defname, "tablespace") == 0)
 				empty_database(((AlterDatabaseStmt *) statement)->dbname, AccessExclusiveLock);
 	}
-	else if (IsA(statement, CreatedbStmt))
-		empty_database(template_of((CreatedbStmt *) statement), ShareLock);
+	else if (IsA(statement, CreatedbStmt) &&
+			 empty_database(template_of((CreatedbStmt *) statement), ShareLock))
+	{
+		/* What was copied wants a coordinator of its own. */
+		se_utility_pass_on(utility);
+		copied_database = get_database_oid(((CreatedbStmt *) statement)->dbname, true);
+		return true;
+	}
 	return false;
+}
+
+static void
+announce_copy(XactEvent event, void *arg)
+{
+	if (!OidIsValid(copied_database))
+		return;
+	if (event == XACT_EVENT_COMMIT)
+		se_job_slot_wake_coordinator(copied_database);
+	if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_ABORT)
+		copied_database = InvalidOid;
 }
 
 /* DROP EXTENSION: tell the coordinator, which leaves and drops the slot. */
@@ -85,10 +113,10 @@ se_extension_door(SeUtility *utility)
 }
 
 /*
- * Lock the database and end our workers in it. Whoever may not do the command learns
- * it from the command.
+ * Lock the database and end our workers in it; false if there were none. Whoever may
+ * not do the command learns it from the command.
  */
-static void
+static bool
 empty_database(const char *name, LOCKMODE lock)
 {
 	static uint32 wait_event = 0;
@@ -96,7 +124,7 @@ empty_database(const char *name, LOCKMODE lock)
 
 	if (!OidIsValid(database) || database == MyDatabaseId ||
 		!se_compat_owns_database(database, GetUserId()) || !end_workers(database))
-		return;
+		return false;
 	if (wait_event == 0)
 		wait_event = se_compat_wait_event("StreamEngineDatabaseEmpty");
 	LockSharedObject(DatabaseRelationId, database, 0, lock);
@@ -107,6 +135,7 @@ empty_database(const char *name, LOCKMODE lock)
 		ResetLatch(MyLatch);
 		CHECK_FOR_INTERRUPTS();
 	}
+	return true;
 }
 
 /* Ask all of our workers in a database to end; false if there is none. */

@@ -77,6 +77,9 @@ extern SeViewParts se_result_table_create(SeUtility *utility, IntoClause *into, 
 /* The row an aggregate without GROUP BY has before any input. */
 extern void se_first_row_insert(Oid table, Query *query, const char *query_string);
 
+/* ddl/database_door.c: databases that come and go. */
+extern void se_database_door_init(void);
+
 /* ddl/start_position.c: where the sources of a new view begin; writes the position rows. */
 extern void se_start_position_init(void);
 extern void se_start_position(Oid job, const SeGraph *graph, bool earliest);

@@ -64,6 +64,7 @@ se_ddl_init(void)
 	se_object_access_init();
 	se_write_guard_init();
 	se_start_position_init();
+	se_database_door_init();
 }
 
 static void
