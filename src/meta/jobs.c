@@ -24,6 +24,7 @@
 #include "nodes/value.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
+#include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
@@ -148,6 +149,7 @@ void
 se_jobs_set_options(Oid job, List *options)
 {
 	update_column(job, COLUMN_OPTIONS, pairs_to_datum(options));
+	CacheInvalidateRelcacheByRelid(job);	/* the job's worker looks again */
 }
 
 void

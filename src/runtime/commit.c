@@ -39,6 +39,7 @@ typedef struct Stand
 	SeTime		watermark;		/* least of all */
 	TimestampTz commit_time;	/* newest */
 	uint64		skipped;
+	uint64		bytes_read;
 } Stand;
 
 static bool prepare(SeTask *task);
@@ -191,7 +192,7 @@ write_positions(SeTask *task)
 static Stand
 stand_of_sources(const SeTask *task)
 {
-	Stand		stand = {PG_UINT64_MAX, PG_UINT64_MAX, SE_TIME_MAX, 0, 0};
+	Stand		stand = {PG_UINT64_MAX, PG_UINT64_MAX, SE_TIME_MAX, 0, 0, 0};
 
 	for (int i = 0; i < task->chain->nsources; i++)
 	{
@@ -204,6 +205,7 @@ stand_of_sources(const SeTask *task)
 		stand.watermark = Min(stand.watermark, status.watermark);
 		stand.commit_time = Max(stand.commit_time, status.commit_time);
 		stand.skipped += status.skipped;
+		stand.bytes_read += status.bytes_read;
 	}
 	return stand;
 }
@@ -342,6 +344,7 @@ se_commit_publish(SeTask *task)
 	PUBLISH(SE_COUNT_STATE_ENTRIES, entries);
 	PUBLISH(SE_COUNT_PENDING_ROWS, chain->sink->rows_in - task->sink_rows);
 	PUBLISH(SE_COUNT_SKIPPED_TXNS, stand.skipped);
+	PUBLISH(SE_COUNT_WAL_READ, stand.bytes_read);
 	PUBLISH(SE_COUNT_BUSY_US, task->busy_us);
 	PUBLISH(SE_COUNT_IDLE_US, task->idle_us);
 #undef PUBLISH

@@ -31,8 +31,10 @@
 #include "meta/positions.h"
 #include "meta/table.h"
 #include "miscadmin.h"
+#include "nodes/nodes.h"
 #include "pgstat.h"
 #include "postmaster/bgworker.h"
+#include "replication/slot.h"
 #include "runtime/restart.h"
 #include "runtime/retain.h"
 #include "runtime/runtime.h"
@@ -45,6 +47,8 @@
 #define STOP_MS 5000
 /* Between two tries to get a background worker when there is none free. */
 #define NO_WORKER_MS 1000
+/* Before the replication slot is tried again after an error. */
+#define RETRY_MS 10000
 /* How often idle jobs are reminded that the log grew without them. */
 #define LAG_MS 10000
 #define LAG_SEGMENTS 4
@@ -56,12 +60,14 @@ typedef struct Started
 	uint64		generation;
 	BackgroundWorkerHandle *handle; /* of the newest start, NULL = none of ours */
 	TimestampTz asked;			/* when it was asked to stop, 0 = not */
+	char	   *options;		/* as they were at the last look */
 } Started;
 
 static List *started = NIL;		/* Started *, TopMemoryContext */
 static long next_timer;			/* ms until something is due; set anew by each look */
 
 static void look(MemoryContext memory);
+static long retain(const SeRetainNeed *need, XLogRecPtr hold);
 static bool is_needed(List *jobs);
 static bool has_streams(void);
 static void step(const SeJobMeta *meta);
@@ -129,7 +135,8 @@ look(MemoryContext memory)
 	end_dropped(jobs);
 	se_worker_commit_own();
 
-	again = se_retain_apply(&need, hold);
+	MemoryContextSwitchTo(memory);
+	again = retain(&need, hold);
 	if (again >= 0)
 		due_in(again);
 	if (needed || hold != InvalidXLogRecPtr)
@@ -148,6 +155,34 @@ look(MemoryContext memory)
 		proc_exit(0);
 	se_job_slot_register_coordinator(MyDatabaseId);
 	due_in(1);
+}
+
+/*
+ * The replication slot. A failure here (no slot is free, a full disk) must not stop the
+ * jobs of the database: it is reported and tried again.
+ */
+static long
+retain(const SeRetainNeed *need, XLogRecPtr hold)
+{
+	volatile long again = RETRY_MS;
+
+	PG_TRY();
+	{
+		again = se_retain_apply(need, hold);
+	}
+	PG_CATCH();
+	{
+		HOLD_INTERRUPTS();
+		EmitErrorReport();
+		FlushErrorState();
+		LWLockReleaseAll();
+		ConditionVariableCancelSleep();
+		if (MyReplicationSlot != NULL)
+			ReplicationSlotRelease();
+		RESUME_INTERRUPTS();
+	}
+	PG_END_TRY();
+	return again;
 }
 
 /* Is there anything to look after? */
@@ -244,6 +279,20 @@ start_has_ended(Started *mine, bool *pending)
 	return true;
 }
 
+/* Have the view's options changed since the last look? A worker that sleeps does not know. */
+static bool
+options_changed(Started *mine, const SeJobMeta *meta)
+{
+	char	   *options = nodeToString(meta->options);
+	bool		changed = mine->options != NULL && strcmp(mine->options, options) != 0;
+
+	if (changed)
+		pfree(mine->options);
+	if (mine->options == NULL || changed)
+		mine->options = MemoryContextStrdup(TopMemoryContext, options);
+	return changed;
+}
+
 /* The next step of one job, from what is wanted and what its slot shows. */
 static void
 step(const SeJobMeta *meta)
@@ -273,6 +322,8 @@ step(const SeJobMeta *meta)
 	{
 		if (!wanted || slot->state == SE_JOB_STOPPING)
 			ask_to_stop(slot, mine);
+		else if (options_changed(mine, meta))
+			se_job_slot_poke(slot);
 		return;
 	}
 	mine->asked = 0;

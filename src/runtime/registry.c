@@ -8,10 +8,6 @@
 #include "runtime/runtime.h"
 #include "sink/table_sink.h"
 
-/* XXX weak until src/operators has both: then these two lines go. */
-#pragma weak se_window_agg_new
-#pragma weak se_group_agg_new
-
 SeOperator *
 se_registry_operator(const SeNode *node, SeOperatorEnv *env)
 {

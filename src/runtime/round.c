@@ -34,7 +34,9 @@ se_round_run(SeTask *task)
 		return SE_ROUND_GONE;
 	SE_FAULT_POINT("round-begin");
 
-	if (task->resuming && !resume(task))
+	if (se_task_is_outdated(task))
+		outcome = SE_ROUND_OUTDATED;
+	else if (task->resuming && !resume(task))
 		outcome = task->env.output_full ? SE_ROUND_FULL : SE_ROUND_MORE;
 	else
 		outcome = poll_sources(task);

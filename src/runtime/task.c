@@ -169,6 +169,14 @@ run(SeTask *task)
 		stopping = *(volatile SeJobState *) &MySlot->state == SE_JOB_STOPPING;
 		outcome = stopping && !task->resuming ? SE_ROUND_IDLE : se_round_run(task);
 
+		if (outcome == SE_ROUND_OUTDATED)
+		{
+			/* What it left unfinished is in its state: the successor goes on. */
+			if (task->dirty)
+				(void) se_commit_run(task);
+			leave(SE_JOB_STARTING);
+			return;
+		}
 		if (outcome != SE_ROUND_GONE)
 		{
 			if (stopping ? task->dirty : commit_is_due(task, outcome))
@@ -180,15 +188,6 @@ run(SeTask *task)
 		{
 			leave(SE_JOB_STOPPING);
 			return;
-		}
-		if (se_task_is_outdated(task))
-		{
-			if (!task->dirty || (se_commit_run(task) && !task->dirty))
-			{
-				leave(SE_JOB_STARTING);
-				return;
-			}
-			continue;
 		}
 
 		if (outcome == SE_ROUND_IDLE && wakes == count_wakes())

@@ -32,6 +32,7 @@ typedef enum SeRoundOutcome
 	SE_ROUND_MORE,				/* there is more to do at once */
 	SE_ROUND_IDLE,				/* the sources have nothing now */
 	SE_ROUND_FULL,				/* results reached their bound: commit before anything else */
+	SE_ROUND_OUTDATED,			/* what the chain was made of has changed */
 	SE_ROUND_GONE				/* the result table is gone */
 } SeRoundOutcome;
 

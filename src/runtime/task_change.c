@@ -21,6 +21,8 @@
 #include "common/hashfn.h"
 #include "meta/jobs.h"
 #include "nodes/nodeFuncs.h"
+#include "nodes/parsenodes.h"
+#include "nodes/value.h"
 #include "runtime/task.h"
 #include "runtime/worker_env.h"
 #include "utils/inval.h"
@@ -38,7 +40,7 @@ static void relation_changed(Datum arg, Oid relation);
 static void function_changed(Datum arg, int cacheid, uint32 hash);
 static void stream_changed(Datum arg, int cacheid, uint32 hash);
 static void collect_functions(const SeGraph *graph);
-static uint64 fingerprint(void);
+static uint64 fingerprint(Oid job);
 
 void
 se_task_watch(SeTask *task)
@@ -58,20 +60,20 @@ se_task_watch(SeTask *task)
 	CacheRegisterRelcacheCallback(relation_changed, (Datum) 0);
 	CacheRegisterSyscacheCallback(PROCOID, function_changed, (Datum) 0);
 	CacheRegisterSyscacheCallback(FOREIGNTABLEREL, stream_changed, (Datum) 0);
-	seen = fingerprint();
+	seen = fingerprint(task->job);
 	se_worker_commit_own();
 }
 
-/* Between transactions; rounds have taken in the messages. */
+/*
+ * In a transaction, whose begin has taken in the messages. Once true it stays so.
+ */
 bool
 se_task_is_outdated(SeTask *task)
 {
 	if (look_again && !outdated)
 	{
 		look_again = false;
-		se_worker_begin_own();
-		outdated = fingerprint() != seen;
-		se_worker_commit_own();
+		outdated = fingerprint(task->job) != seen;
 	}
 	return outdated;
 }
@@ -230,12 +232,22 @@ mix_function(uint64 hash, Oid function)
 	return hash;
 }
 
-/* Of everything watched: relations as described, functions as defined. */
+/* Of everything watched: options, relations as described, functions as defined. */
 static uint64
-fingerprint(void)
+fingerprint(Oid job)
 {
+	SeJobMeta  *meta = se_jobs_get(job);
 	uint64		hash = 0;
 	ListCell   *cell;
+
+	if (meta != NULL)
+		foreach(cell, meta->options)
+		{
+			DefElem    *option = lfirst_node(DefElem, cell);
+
+			hash = mix_bytes(hash, option->defname, strlen(option->defname));
+			hash = mix_bytes(hash, strVal(option->arg), strlen(strVal(option->arg)));
+		}
 
 	foreach(cell, watched)
 		hash = mix_relation(hash, lfirst_oid(cell));

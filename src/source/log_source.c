@@ -254,6 +254,7 @@ log_source_status(SeSource *source, SeSourceStatus *status)
 	se_reader_position(log->reader, status->read_lsn, log->inside ? log->next_ordinal : 0, &position);
 	status->restart_lsn = position.restart_lsn;
 	status->skipped = reader.skipped;
+	status->bytes_read = reader.bytes_scanned;
 }
 
 static char *

@@ -36,6 +36,7 @@ typedef struct SeSourceStatus
 	SeTime		watermark;
 	TimestampTz commit_time;	/* of the newest delivered row: latency is counted from it */
 	uint64		skipped;		/* transactions left out whole (begun before the start) */
+	uint64		bytes_read;		/* of the log */
 } SeSourceStatus;
 
 typedef struct SeSourceOps

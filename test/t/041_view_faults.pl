@@ -14,6 +14,9 @@ my $view = 'SELECT client, n, k, v * 2 AS v FROM %s WHERE k % 3 <> 0';
 my $groups = 'SELECT k %% 7 AS g, count(*) AS rows, sum(v) AS total, max(n) AS last FROM %s WHERE client = 1 GROUP BY 1';
 my $n = 0;
 
+my $windows = 'SELECT window_start, k %% 5 AS key, count(*) AS rows, sum(v) AS total FROM %s, tumble(ts, interval \'10 s\') GROUP BY window_start, window_end, k %% 5';
+
+sub windows { return sprintf($windows, $_[0]); }
 sub groups { return sprintf($groups, $_[0]); }
 sub view { (my $q = $view) =~ s/%s/$_[0]/; return $q; }
 
@@ -28,8 +31,9 @@ sub write_rows
 $node->twin('e', watermark => "ts - interval '1 hour'");
 $node->sql('CREATE MATERIALIZED VIEW f WITH (stream_engine.continuous) AS ' . view('e'));
 $node->sql('CREATE MATERIALIZED VIEW g WITH (stream_engine.continuous) AS ' . groups('e'));
+$node->sql('CREATE MATERIALIZED VIEW w WITH (stream_engine.continuous) AS ' . windows('e'));
 write_rows(100);
-$node->refresh('f', 'g');
+$node->refresh('f', 'g', 'w');
 
 foreach my $point (qw(worker-start worker-restored round-begin round-before-commit commit-begin
 	commit-after-state commit-after-results commit-before-position commit-done source-poll
@@ -56,8 +60,8 @@ foreach my $point (qw(worker-start worker-restored round-begin round-before-comm
 		# Something to do for the worker. A crash can take this session with it: then
 		# the transaction is in both or in neither.
 		$n++;
-		$node->psql('postgres', "BEGIN; INSERT INTO e_twin VALUES (1, $n, 1, $n, '2024-01-02', '');"
-			. "INSERT INTO e VALUES (1, $n, 1, $n, '2024-01-02', ''); COMMIT");
+		$node->psql('postgres', "BEGIN; INSERT INTO e_twin VALUES (1, $n, 1, $n, '2024-01-01 00:01', '');"
+			. "INSERT INTO e VALUES (1, $n, 1, $n, '2024-01-01 00:01', ''); COMMIT");
 		if ($action eq 'crash')
 		{
 			$node->wait_until('SELECT stream_engine.test_fault_reached(\'' . $point . '\') IS NULL', "the crash at $point");
@@ -74,6 +78,11 @@ foreach my $point (qw(worker-start worker-restored round-begin round-before-comm
 		$node->psql('postgres', 'DROP MATERIALIZED VIEW IF EXISTS extra');
 	}
 }
+
+# All windows close at the end of the input; nothing was late by then.
+$node->sql("SELECT stream_engine.emit_watermark('e', 'infinity')");
+$node->refresh('w');
+$node->equals_oracle('w', windows('e_twin'), 'windows, after all of it');
 
 $node->stop;
 done_testing();
