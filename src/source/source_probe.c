@@ -12,6 +12,7 @@
 
 #ifdef SE_TEST_BUILD
 
+#include "access/htup_details.h"
 #include "access/table.h"
 #include "access/xact.h"
 #include "base/compat.h"
@@ -34,9 +35,12 @@
 
 SE_FUNCTION_INFO_V1(stream_engine_test_start_mark);
 SE_FUNCTION_INFO_V1(stream_engine_test_source);
+SE_FUNCTION_INFO_V1(stream_engine_test_source_end);
 
 static SeLogSourceNode *probe_node(Oid stream);
 static char *row_text(const SeBatch *batch, int row);
+static SeTime read_all(Oid stream, StringInfo position, int capacity, bool reopen, ReturnSetInfo *out);
+static void take_position(bytea *from, StringInfo position);
 static void put_batch(ReturnSetInfo *out, int number, const SeBatch *batch);
 
 /* test_start_mark(stream regclass) → bytea: a mark of this transaction, as a position. */
@@ -65,35 +69,80 @@ Datum
 stream_engine_test_source(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *out = (ReturnSetInfo *) fcinfo->resultinfo;
-	SeLogSourceNode *node = probe_node(PG_GETARG_OID(0));
-	bytea	   *position = PG_GETARG_BYTEA_PP(1);
-	bool		reopen = PG_GETARG_BOOL(3);
-	MemoryContext memory;
-	StringInfoData from;
+	Datum		values[5] = {0};
+	bool		nulls[5] = {true, true, true, false, true};
+	StringInfoData position;
+
+	InitMaterializedSRF(fcinfo, 0);
+	take_position(PG_GETARG_BYTEA_PP(1), &position);
+	values[3] = TimestampTzGetDatum(read_all(PG_GETARG_OID(0), &position, PG_GETARG_INT32(2),
+											 PG_GETARG_BOOL(3), out));
+	tuplestore_putvalues(out->setResult, out->setDesc, values, nulls);
+	return (Datum) 0;
+}
+
+/* test_source_end(stream regclass, "position" bytea) → the position behind all there is. */
+Datum
+stream_engine_test_source_end(PG_FUNCTION_ARGS)
+{
+	TupleDesc	desc;
+	StringInfoData position;
+	SeLogPosition decoded;
+	bytea	   *bytes;
+	Datum		values[3];
+	bool		nulls[3] = {false};
+
+	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	take_position(PG_GETARG_BYTEA_PP(1), &position);
+	(void) read_all(PG_GETARG_OID(0), &position, 256, false, NULL);
+	se_position_decode(position.data, position.len, &decoded);
+	bytes = palloc(VARHDRSZ + position.len);
+	SET_VARSIZE(bytes, VARHDRSZ + position.len);
+	memcpy(VARDATA(bytes), position.data, position.len);
+	values[0] = PointerGetDatum(bytes);
+	values[1] = LSNGetDatum(decoded.restart_lsn);
+	values[2] = LSNGetDatum(decoded.commit_lsn);
+	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls));
+}
+
+static void
+take_position(bytea *from, StringInfo position)
+{
+	initStringInfo(position);
+	appendBinaryStringInfo(position, VARDATA_ANY(from), VARSIZE_ANY_EXHDR(from));
+}
+
+/*
+ * Read from *position to the end, which *position is afterwards; rows go to out unless
+ * that is NULL. Returns the watermark at the end.
+ */
+static SeTime
+read_all(Oid stream, StringInfo position, int capacity, bool reopen, ReturnSetInfo *out)
+{
+	SeLogSourceNode *node = probe_node(stream);
+	MemoryContext memory = AllocSetContextCreate(CurrentMemoryContext, "stream_engine probe",
+												 ALLOCSET_DEFAULT_SIZES);
+	SeBatch    *batch = se_batch_new(CurrentMemoryContext, node->node.desc, capacity);
 	SeSource   *source = NULL;
-	SeBatch    *batch;
 	SePollResult result;
 	int			number = 0;
 
-	InitMaterializedSRF(fcinfo, 0);
 	se_retention_flush_all();
-	batch = se_batch_new(CurrentMemoryContext, node->node.desc, PG_GETARG_INT32(2));
-	initStringInfo(&from);
-	appendBinaryStringInfo(&from, VARDATA_ANY(position), VARSIZE_ANY_EXHDR(position));
-	memory = AllocSetContextCreate(CurrentMemoryContext, "stream_engine probe", ALLOCSET_DEFAULT_SIZES);
 	do
 	{
 		if (source == NULL)
 		{
 			source = se_log_source_new(node, memory);
-			source->ops->open(source, from.data, from.len);
+			source->ops->open(source, position->data, position->len);
 		}
 		se_batch_reset(batch);
 		result = source->ops->poll(source, batch, GetActiveSnapshot());
-		put_batch(out, number, batch);
+		if (out != NULL)
+			put_batch(out, number, batch);
 		number += batch->nrows > 0;
-		resetStringInfo(&from);
-		source->ops->position(source, &from);
+		resetStringInfo(position);
+		source->ops->position(source, position);
 		if (reopen)
 		{
 			source->ops->close(source);
@@ -102,16 +151,9 @@ stream_engine_test_source(PG_FUNCTION_ARGS)
 		}
 		CHECK_FOR_INTERRUPTS();
 	} while (result != SE_POLL_NOTHING);
-
-	{
-		Datum		values[5] = {Int32GetDatum(number), 0, 0, TimestampTzGetDatum(batch->wm_end), 0};
-		bool		nulls[5] = {false, true, true, false, true};
-
-		tuplestore_putvalues(out->setResult, out->setDesc, values, nulls);
-	}
 	if (source != NULL)
 		source->ops->close(source);
-	return (Datum) 0;
+	return batch->wm_end;
 }
 
 /* A source node for all columns of a stream and proctime(). */

@@ -14,3 +14,6 @@ CREATE FUNCTION stream_engine.test_start_mark(stream regclass)
 CREATE FUNCTION stream_engine.test_source(stream regclass, "position" bytea, capacity int, reopen bool DEFAULT false,
     OUT batch int, OUT place text, OUT event_time timestamptz, OUT wm timestamptz, OUT "row" text)
     RETURNS SETOF record LANGUAGE c STRICT AS '$libdir/stream_engine', 'stream_engine_test_source';
+CREATE FUNCTION stream_engine.test_source_end(stream regclass, "position" bytea,
+    OUT end_position bytea, OUT restart_lsn pg_lsn, OUT commit_lsn pg_lsn)
+    LANGUAGE c STRICT AS '$libdir/stream_engine', 'stream_engine_test_source_end';
