@@ -14,8 +14,9 @@ $node->sql(q{CREATE FOREIGN TABLE s (a int) SERVER stream_engine; CREATE TABLE t
 $node->append_conf('postgresql.conf', "synchronous_standby_names = 'away'");
 $node->reload;
 
-my ($in, $out, $err) = ("SET application_name = 'waiting'; BEGIN; INSERT INTO s VALUES (2); INSERT INTO t VALUES (2); COMMIT;\n", '', '');
-my $writer = IPC::Run::start([ 'psql', '-XqAt', '-d', $node->connstr('postgres') ], '<', \$in, '>', \$out, '2>', \$err);
+my ($out, $err) = ('', '');
+my $writer = IPC::Run::start([ 'psql', '-XqAt', '-d', $node->connstr('postgres') . q{ application_name='waiting'},
+	'-c', 'BEGIN; INSERT INTO s VALUES (2); INSERT INTO t VALUES (2); COMMIT' ], '>', \$out, '2>', \$err);
 $node->wait_until(q{SELECT count(*) = 1 FROM pg_stat_activity WHERE application_name = 'waiting' AND wait_event = 'SyncRep'},
 	'the commit waits for the standby');
 
