@@ -7,7 +7,7 @@ use StreamEngine;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $node = StreamEngine->new('main');
+my $node = StreamEngine->new('main', conf => "max_wal_senders = 2\n");
 $node->sql(q{CREATE FOREIGN TABLE s (a int) SERVER stream_engine; CREATE TABLE t (a int);
 	CREATE TABLE start_at AS SELECT stream_engine.test_start_mark('s') AS p;
 	INSERT INTO s VALUES (1)});
