@@ -221,9 +221,13 @@ remember(Oid oid)
 		if (((Remembered *) lfirst(lc))->stream == oid)
 			return;				/* the first one saw the names as they were */
 	}
+	/*
+	 * A stream without a layout was never settled: its CREATE, which sets the options
+	 * of columns by an ALTER, is still running, and the text is as the user wrote it.
+	 */
 	old = MemoryContextSwitchTo(TopTransactionContext);
 	info = se_stream_info(oid);
-	if (info->watermark != NULL && info->event_time != 0)
+	if (info->watermark != NULL && se_layout_list(oid) != NIL)
 	{
 		item = palloc0(sizeof(Remembered));
 		item->stream = oid;
@@ -265,7 +269,7 @@ se_stream_ddl_dropping_column(Oid relation, AttrNumber attno)
 	if (!se_stream_is(relation))
 		return;
 	info = se_stream_info(relation);
-	if (info->watermark == NULL || info->event_time == 0)
+	if (info->watermark == NULL || se_layout_list(relation) == NIL)
 		return;
 	stream = table_open(relation, AccessShareLock);
 	pull_varattnos(analyse(stream, info, info->watermark, false), 1, &used);
@@ -323,6 +327,10 @@ settle(Oid relation, Remembered *before)
 		if (strcmp(text, info->watermark) != 0)
 			set_watermark(relation, text);
 		record_dependencies(relation, expr);
+		if (info->event_time == 0)
+			ereport(NOTICE,
+					(errmsg("stream \"%s\" has a watermark but no event time yet", RelationGetRelationName(stream)),
+					 errhint("Mark its event time column with OPTIONS (event_time 'true').")));
 	}
 	table_close(stream, NoLock);
 	se_layout_store(relation);

@@ -172,6 +172,11 @@ se_stream_watermark_expr(Relation stream, const SeStreamInfo *info)
 
 	if (info->watermark == NULL)
 		return NULL;
+	if (info->event_time == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
+				 errmsg("stream \"%s\" has a watermark but no event time", RelationGetRelationName(stream)),
+				 errhint("Mark its event time column with OPTIONS (event_time 'true').")));
 	GetUserIdAndSecContext(&user, &context);
 	SetUserIdAndSecContext(info->owner, context | SECURITY_RESTRICTED_OPERATION);
 	level = se_stream_pin_settings(info, false);
@@ -252,12 +257,6 @@ se_stream_analyse_watermark(Relation stream, const SeStreamInfo *info, Node *raw
 	Node	   *expr;
 	Oid			type;
 
-	if (info->event_time == 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
-				 errmsg("stream \"%s\" has a watermark but no event time", RelationGetRelationName(stream)),
-				 errhint("Mark its event time column with OPTIONS (event_time 'true').")));
-
 	row = addRangeTableEntryForRelation(pstate, stream, AccessShareLock, NULL, false, true);
 	addNSItemToQuery(pstate, row, false, true, true);
 	expr = transformExpr(pstate, raw, EXPR_KIND_OTHER);
@@ -269,8 +268,10 @@ se_stream_analyse_watermark(Relation stream, const SeStreamInfo *info, Node *raw
 				 errmsg("the watermark of stream \"%s\" is not an expression over one row",
 						RelationGetRelationName(stream)),
 				 errdetail("Aggregates, window functions, set-returning functions and subqueries are not allowed.")));
+
+	/* A dump sets the column's option in a command of its own, after the table's. */
 	type = getBaseType(exprType(expr));
-	if (type != info->event_time_type)
+	if (info->event_time != 0 && type != info->event_time_type)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
 				 errmsg("the watermark of stream \"%s\" has type %s, its event time %s",
