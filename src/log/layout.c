@@ -383,9 +383,9 @@ se_layout_list(Oid relation)
 	HeapTuple	row;
 	List	   *result = NIL;
 
-	if (!OidIsValid(se_meta_relation(LAYOUTS)))
+	layouts = se_table_try_open(LAYOUTS, AccessShareLock);
+	if (layouts == NULL)
 		return NIL;
-	layouts = se_table_open(LAYOUTS, AccessShareLock);
 	se_table_key_oid(&key, Anum_stream, relation);
 	se_table_scan_begin(&scan, layouts, 1, &key);
 	while ((row = se_table_scan_next(&scan)) != NULL)

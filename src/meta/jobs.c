@@ -60,9 +60,9 @@ se_jobs_list(void)
 	SeTableScan scan;
 	HeapTuple	tuple;
 
-	if (!OidIsValid(se_meta_relation("job_catalog")))
+	table = se_table_try_open("job_catalog", AccessShareLock);
+	if (table == NULL)
 		return NIL;
-	table = se_table_open("job_catalog", AccessShareLock);
 	se_table_scan_begin(&scan, table, 0, NULL);
 	while ((tuple = se_table_scan_next(&scan)) != NULL)
 		jobs = lappend(jobs, job_from_tuple(tuple, RelationGetDescr(table)));
@@ -86,9 +86,9 @@ se_jobs_get(Oid job)
 	SeTableScan scan;
 	HeapTuple	tuple;
 
-	if (!OidIsValid(se_meta_relation("job_catalog")))
+	table = se_table_try_open("job_catalog", AccessShareLock);
+	if (table == NULL)
 		return NULL;
-	table = se_table_open("job_catalog", AccessShareLock);
 	tuple = find(table, &scan, job);
 	if (tuple != NULL)
 		meta = job_from_tuple(tuple, RelationGetDescr(table));
@@ -106,9 +106,9 @@ se_jobs_exists(Oid job)
 	SeTableScan scan;
 	bool		found;
 
-	if (!OidIsValid(se_meta_relation("job_catalog")))
+	table = se_table_try_open("job_catalog", AccessShareLock);
+	if (table == NULL)
 		return false;
-	table = se_table_open("job_catalog", AccessShareLock);
 	found = find(table, &scan, job) != NULL;
 	se_table_scan_end(&scan);
 	table_close(table, AccessShareLock);

@@ -79,9 +79,9 @@ se_positions_get(Oid job, int unit, int source)
 	SeTableScan scan;
 	HeapTuple	tuple;
 
-	if (!OidIsValid(se_meta_relation("job_positions")))
+	table = se_table_try_open("job_positions", AccessShareLock);
+	if (table == NULL)
 		return NULL;
-	table = se_table_open("job_positions", AccessShareLock);
 	tuple = find(table, &scan, job, unit, source);
 	if (tuple != NULL)
 		meta = position_from_tuple(tuple, RelationGetDescr(table));
@@ -99,9 +99,9 @@ se_positions_list(Oid job)
 	SeTableScan scan;
 	HeapTuple	tuple;
 
-	if (!OidIsValid(se_meta_relation("job_positions")))
+	table = se_table_try_open("job_positions", AccessShareLock);
+	if (table == NULL)
 		return NIL;
-	table = se_table_open("job_positions", AccessShareLock);
 	se_table_key_oid(&key, COLUMN_JOB, job);
 	se_table_scan_begin(&scan, table, 1, &key);
 	while ((tuple = se_table_scan_next(&scan)) != NULL)

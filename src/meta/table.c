@@ -10,6 +10,7 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "access/relation.h"
 #include "access/table.h"
 #include "access/xact.h"
 #include "base/compat.h"
@@ -94,6 +95,15 @@ se_table_open(const char *name, LOCKMODE lock)
 				 errmsg("extension stream_engine is not installed in this database"),
 				 errhint("Use CREATE EXTENSION stream_engine.")));
 	return table_open(relation, lock);
+}
+
+/* The extension may be dropped while the lock is waited for. */
+Relation
+se_table_try_open(const char *name, LOCKMODE lock)
+{
+	Oid			relation = se_meta_relation(name);
+
+	return OidIsValid(relation) ? try_relation_open(relation, lock) : NULL;
 }
 
 void

@@ -15,6 +15,9 @@
 /* Open a table of ours; 42704 with a hint if the extension is not installed here. */
 extern Relation se_table_open(const char *name, LOCKMODE lock);
 
+/* The same, or NULL if the extension is not, or no longer, installed here. */
+extern Relation se_table_try_open(const char *name, LOCKMODE lock);
+
 /*
  * Rows whose first nkeys primary key columns equal the keys, in key order, as of now
  * (a snapshot of its own: what this transaction wrote before is seen). `index` is

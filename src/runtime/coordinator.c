@@ -205,9 +205,9 @@ has_streams(void)
 	SeTableScan scan;
 	bool		found;
 
-	if (!OidIsValid(se_meta_relation("stream_layouts")))
+	table = se_table_try_open("stream_layouts", AccessShareLock);
+	if (table == NULL)
 		return false;
-	table = se_table_open("stream_layouts", AccessShareLock);
 	se_table_scan_begin(&scan, table, 0, NULL);
 	found = se_table_scan_next(&scan) != NULL;
 	se_table_scan_end(&scan);
