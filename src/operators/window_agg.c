@@ -341,7 +341,11 @@ open_slice(SeWindowAgg *agg, SeTime wm, SeTime start, SeTime end, SeTime last_en
 				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
 				 errmsg("timestamp out of range"),
 				 errdetail("A window of the row does not fit into the range of timestamps.")));
-	agg->closed_to = Max(agg->closed_to, wm);
+	if (wm > agg->closed_to)
+	{
+		agg->closed_to = wm;
+		agg->meta_dirty = true;
+	}
 	slice = se_window_agg_slice(agg, start, end);
 	se_window_agg_set_deadline(agg);
 	return slice;
@@ -492,6 +496,8 @@ se_window_agg_drop_slices(SeWindowAgg *agg, SeTime closed_to)
 	agg->nslices -= n;
 	memmove(agg->slices, agg->slices + n, agg->nslices * sizeof(SeSlice *));
 	agg->last_slice = Max(agg->last_slice - n, 0);
+	if (agg->nslices == 0)
+		se_window_merge_reset(agg);
 }
 
 void

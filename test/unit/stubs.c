@@ -538,6 +538,29 @@ list_free(List *list)
 	pfree(list);
 }
 
+void
+list_free_deep(List *list)
+{
+	for (int i = 0; list != NIL && i < list->length; i++)
+		pfree(list->elements[i].ptr_value);
+	list_free(list);
+}
+
+List *
+list_delete_first(List *list)
+{
+	if (list == NIL)
+		return NIL;
+	if (list->length == 1)
+	{
+		list_free(list);
+		return NIL;
+	}
+	memmove(list->elements, list->elements + 1, (list->length - 1) * sizeof(ListCell));
+	list->length--;
+	return list;
+}
+
 /* ----------------------------------------------- values and descriptions */
 
 /* Values of unit tests are always plain: never compressed, never external. */

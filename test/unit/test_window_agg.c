@@ -1,0 +1,565 @@
+/*
+ * test/unit/test_window_agg.c
+ *		The window aggregate against the definition of its result: random rows, windows, batches,
+ *		full outputs, snapshots, reclaimed records and restores at any moment.
+ */
+#include "harness.h"
+
+#include "base/settings.h"
+#include "catalog/pg_type_d.h"
+#include "operators/agg_set.h"
+#include "operators/operators.h"
+#include "utils/fmgroids.h"
+
+/* ------------------------------------------------------------- a chain of one operator */
+
+typedef struct Result
+{
+	SeTime		start;
+	SeTime		end;
+	int			key;			/* -1 = NULL */
+	int64		count;
+	int64		sum;
+	int			max;
+} Result;
+
+typedef struct Sink
+{
+	SeOperator	op;
+	Result	   *results;
+	int			n;
+	int			room;
+	int			committed;		/* results before it survive a crash */
+	int			full_after;		/* batches until the output is full, 0 = never */
+	SeTime		now;			/* watermark given to the operator so far */
+	bool		ended;
+} Sink;
+
+static void
+sink_push(SeOperator *op, int input, SeBatch *batch)
+{
+	Sink	   *sink = (Sink *) op;
+
+	for (int i = 0; i < batch->nrows; i++)
+	{
+		Datum	   *values = se_batch_values(batch, i);
+		bool	   *nulls = se_batch_nulls(batch, i);
+		Result	   *result;
+
+		if (sink->n == sink->room)
+		{
+			sink->room = Max(64, sink->room * 2);
+			sink->results = sink->results == NULL ? palloc(sink->room * sizeof(Result)) :
+				repalloc(sink->results, sink->room * sizeof(Result));
+		}
+		result = &sink->results[sink->n++];
+		result->key = nulls[0] ? -1 : DatumGetInt32(values[0]);
+		result->start = DatumGetInt64(values[1]);
+		result->end = DatumGetInt64(values[2]);
+		SE_CHECK_INT(DatumGetInt64(values[3]), result->end - 1);
+		result->count = DatumGetInt64(values[4]);
+		result->sum = nulls[5] ? -1 : DatumGetInt64(values[5]);
+		result->max = nulls[6] ? -1 : DatumGetInt32(values[6]);
+		SE_CHECK_INT(batch->event_time[i], result->end - 1);
+		SE_CHECK(batch->wm[i] < result->end);	/* not late for itself */
+		SE_CHECK(result->end <= sink->now); /* never early */
+	}
+	if (sink->full_after > 0 && --sink->full_after == 0)
+		op->env->output_full = true;
+}
+
+static void
+sink_watermark(SeOperator *op, int input, SeTime h)
+{
+	SE_CHECK(h >= op->watermark_in);
+	op->watermark_in = h;
+}
+
+static void
+sink_idle(SeOperator *op, int input, bool idle)
+{
+}
+
+static void
+sink_timer(SeOperator *op, SeTime now)
+{
+}
+
+static void
+sink_end(SeOperator *op, int input)
+{
+	((Sink *) op)->ended = true;
+}
+
+static const SeOperatorOps sink_ops = {
+	.name = "sink", .push = sink_push, .watermark = sink_watermark, .idle = sink_idle, .timer = sink_timer,
+	.resume = se_op_nothing_to_resume, .prepare = se_op_no_prepare, .snapshot = se_op_no_snapshot,
+	.rewrite = se_op_no_rewrite, .restore = se_op_no_restore, .restored = se_op_no_restored,
+	.checkpoint_done = se_op_no_checkpoint_done, .end = sink_end, .close = se_op_no_close
+};
+
+/* Input: key int4, value int4, ts timestamp, window start and end timestamp. */
+static TupleDesc
+input_desc(void)
+{
+	TupleDesc	desc = CreateTemplateTupleDesc(5);
+
+	TupleDescInitEntry(desc, 1, "k", INT4OID, -1, 0);
+	TupleDescInitEntry(desc, 2, "v", INT4OID, -1, 0);
+	TupleDescInitEntry(desc, 3, "ts", TIMESTAMPOID, -1, 0);
+	TupleDescInitEntry(desc, 4, "s", TIMESTAMPOID, -1, 0);
+	TupleDescInitEntry(desc, 5, "e", TIMESTAMPOID, -1, 0);
+	return desc;
+}
+
+static SeAggCall *
+call(Oid function, List *args)
+{
+	SeAggCall  *result = palloc0(sizeof(SeAggCall));
+
+	result->aggref = palloc0(sizeof(Aggref));
+	((Node *) result->aggref)->type = T_Aggref;
+	result->aggref->aggfnoid = function;
+	result->args = args;
+	result->filter = -1;
+	result->method = SE_AGG_NATIVE;
+	result->mergeable = true;
+	return result;
+}
+
+static SeWindowAggNode *
+new_node(SeWindow window, bool sliced)
+{
+	SeWindowAggNode *node = palloc0(sizeof(SeWindowAggNode));
+	SeNode	   *input = palloc0(sizeof(SeNode));
+	TupleDesc	out = CreateTemplateTupleDesc(7);
+
+	TupleDescInitEntry(out, 1, "k", INT4OID, -1, 0);
+	TupleDescInitEntry(out, 2, "s", TIMESTAMPOID, -1, 0);
+	TupleDescInitEntry(out, 3, "e", TIMESTAMPOID, -1, 0);
+	TupleDescInitEntry(out, 4, "t", TIMESTAMPOID, -1, 0);
+	TupleDescInitEntry(out, 5, "count", INT8OID, -1, 0);
+	TupleDescInitEntry(out, 6, "sum", INT8OID, -1, 0);
+	TupleDescInitEntry(out, 7, "max", INT4OID, -1, 0);
+	input->desc = input_desc();
+	node->node.kind = SE_NODE_WINDOW_AGG;
+	node->node.id = 1;
+	node->node.inputs = list_make1(input);
+	node->node.desc = out;
+	node->window = window;
+	node->sliced = sliced;
+	node->time_column = sliced ? 2 : -1;
+	node->start_column = sliced ? -1 : 3;
+	node->end_column = sliced ? -1 : 4;
+	node->keys = list_make1_int(0);
+	node->key_eq = list_make1_oid(96);
+	node->calls = list_make3(call(F_COUNT_, NIL), call(F_SUM_INT4, list_make1_int(1)), call(F_MAX_INT4, list_make1_int(1)));
+	return node;
+}
+
+static SeOperatorEnv *
+new_env(void)
+{
+	SeOperatorEnv *env = palloc0(sizeof(SeOperatorEnv));
+
+	env->memory = CurrentMemoryContext;
+	env->state_limit = UINT64CONST(1) << 30;
+	return env;
+}
+
+/* ------------------------------------------------------------- the log of records */
+
+typedef struct Log
+{
+	SeSnapshotWriter writer;	/* first */
+	StringInfoData *records;
+	int			n;
+	int			room;
+} Log;
+
+static void
+log_append(SeSnapshotWriter *writer, int operator_id, const void *bytes, Size len)
+{
+	Log		   *log = (Log *) writer;
+
+	SE_CHECK_INT(operator_id, 1);
+	if (log->n == log->room)
+	{
+		log->room = Max(64, log->room * 2);
+		log->records = log->records == NULL ? palloc(log->room * sizeof(StringInfoData)) :
+			repalloc(log->records, log->room * sizeof(StringInfoData));
+	}
+	initStringInfo(&log->records[log->n]);
+	appendBinaryStringInfo(&log->records[log->n], bytes, (int) len);
+	log->n++;
+}
+
+/* One commit; sometimes it reclaims the oldest records. */
+static void
+commit(SeOperator *op, Log *log, Sink *sink, bool reclaim)
+{
+	int			gone = reclaim ? log->n / 2 : 0;
+
+	op->ops->prepare(op);
+	for (int i = 0; i < gone; i++)
+		op->ops->rewrite(op, log->records[i].data, log->records[i].len);
+	for (int i = 0; i < gone; i++)
+		pfree(log->records[i].data);
+	memmove(log->records, log->records + gone, (log->n - gone) * sizeof(StringInfoData));
+	log->n -= gone;
+	op->snapshotting = true;
+	op->ops->snapshot(op, &log->writer);
+	op->snapshotting = false;
+	op->ops->checkpoint_done(op);
+	sink->committed = sink->n;
+	op->env->output_full = false;
+}
+
+static SeOperator *
+start(const SeWindowAggNode *node, SeOperatorEnv *env, Sink *sink, const Log *log)
+{
+	SeOperator *op = se_window_agg_new(node, env);
+
+	op->next = &sink->op;
+	for (int i = 0; log != NULL && i < log->n; i++)
+		op->ops->restore(op, log->records[i].data, log->records[i].len);
+	op->ops->restored(op);
+	return op;
+}
+
+/* ------------------------------------------------------------- the definition */
+
+typedef struct Row
+{
+	int			key;
+	int			value;			/* -1 = NULL */
+	SeTime		ts;
+	SeTime		wm;
+} Row;
+
+static int
+compare_results(const void *a, const void *b)
+{
+	const Result *x = a;
+	const Result *y = b;
+
+	if (x->end != y->end)
+		return x->end < y->end ? -1 : 1;
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return x->key - y->key;
+}
+
+/* (row, window) pairs with the window's end above the row's stamp, grouped. */
+static int
+define(const SeWindow *window, const Row *rows, int n, Result *results, int64 *late_rows, int64 *late_pairs)
+{
+	int			count = 0;
+
+	*late_rows = *late_pairs = 0;
+	for (int i = 0; i < n; i++)
+	{
+		int			windows = se_window_count(window, rows[i].ts);
+		int			late = 0;
+
+		for (int k = 0; k < windows; k++)
+		{
+			Result		it = {0, 0, rows[i].key, 1, Max(rows[i].value, -1), rows[i].value};
+			int			j;
+
+			se_window_nth(window, rows[i].ts, k, &it.start, &it.end);
+			if (it.end <= rows[i].wm)
+			{
+				late++;
+				continue;
+			}
+			for (j = 0; j < count; j++)
+			{
+				if (compare_results(&results[j], &it) == 0)
+					break;
+			}
+			if (j == count)
+				results[count++] = it;
+			else
+			{
+				results[j].count++;
+				if (it.max >= 0)
+				{
+					results[j].sum = results[j].sum < 0 ? it.sum : results[j].sum + it.sum;
+					results[j].max = Max(results[j].max, it.max);
+				}
+			}
+		}
+		*late_pairs += late;
+		*late_rows += windows > 0 && late == windows;
+	}
+	qsort(results, count, sizeof(Result), compare_results);
+	return count;
+}
+
+static SeTime
+make_rows(Row *rows, int n)
+{
+	SeTime		wm = SE_TIME_MIN;
+	SeTime		now = -200;
+	int			delay = se_harness_random(30);
+
+	for (int i = 0; i < n; i++)
+	{
+		now += se_harness_random(4) == 0 ? se_harness_random(12) : 1;
+		rows[i].key = (int) se_harness_random(6) - 1;
+		rows[i].value = (int) se_harness_random(50) - 1;
+		rows[i].ts = now - (int) se_harness_random(se_harness_random(5) == 0 ? 60 : 8);
+		rows[i].wm = wm;
+		wm = Max(wm, rows[i].ts - delay);
+	}
+	return wm;
+}
+
+static void
+fill(SeBatch *batch, const SeWindowAggNode *node, const Row *row, SeTime wm_end)
+{
+	int			windows = node->sliced ? 1 : se_window_count(&node->window, row->ts);
+
+	for (int k = 0; k < windows; k++)
+	{
+		Datum	   *values = se_batch_values(batch, batch->nrows);
+		bool	   *nulls = se_batch_nulls(batch, batch->nrows);
+		SeTime		s = 0;
+		SeTime		e = 0;
+
+		if (!node->sliced)
+			se_window_nth(&node->window, row->ts, k, &s, &e);
+		memset(nulls, 0, 5);
+		values[0] = Int32GetDatum(row->key);
+		nulls[0] = row->key < 0;
+		values[1] = Int32GetDatum(row->value);
+		nulls[1] = row->value < 0;
+		values[2] = Int64GetDatum(row->ts);
+		values[3] = Int64GetDatum(s);
+		values[4] = Int64GetDatum(e);
+		batch->event_time[batch->nrows] = row->ts;
+		batch->wm[batch->nrows] = row->wm;
+		batch->places[batch->nrows] = (SePlace) {0, 0};
+		batch->nrows++;
+	}
+	batch->wm_end = wm_end;
+}
+
+static SeWindow
+random_window(void)
+{
+	SeWindow	w = {SE_WINDOW_TUMBLE + se_harness_random(3), 1 + se_harness_random(30), 0, (int) se_harness_random(40) - 20};
+
+	w.slide = w.kind == SE_WINDOW_HOP ? 1 + se_harness_random(20) : w.size;
+	if (w.kind == SE_WINDOW_CUMULATE)
+		w.size *= 1 + se_harness_random(6);
+	return w;
+}
+
+/* ------------------------------------------------------------- the run */
+
+#define ROWS 250
+
+typedef struct Plan
+{
+	bool		full;			/* the output fills up now and then */
+	bool		crash;			/* restores from the last commit now and then */
+	bool		reclaim;
+} Plan;
+
+/* Once more from the last commit: what came after it is forgotten. */
+static void
+crash(const SeWindowAggNode *node, SeOperatorEnv *env, Sink *sink, Log *log, SeOperator **op,
+	  SeOperatorEnv *saved, SeTime saved_now)
+{
+	*env = *saved;
+	env->state_bytes = 0;
+	env->output_full = false;
+	sink->n = sink->committed;
+	sink->now = saved_now;
+	sink->op.watermark_in = SE_TIME_MIN;
+	*op = start(node, env, sink, log);
+}
+
+static void
+run(SeWindow window, bool sliced, Plan plan)
+{
+	SeWindowAggNode *node = new_node(window, sliced);
+	SeOperatorEnv *env = new_env();
+	SeOperatorEnv saved;
+	SeTime		saved_now = SE_TIME_MIN;
+	Sink	   *sink = palloc0(sizeof(Sink));
+	Log			log = {{log_append}};
+	Row		   *rows = palloc0(ROWS * sizeof(Row));
+	SeTime		wm_end = make_rows(rows, ROWS);
+	Result	   *expected = palloc(ROWS * 512 * sizeof(Result));
+	SeBatch    *batch = se_batch_new(CurrentMemoryContext, input_desc(), 30 * 1024);
+	SeOperator *op;
+	int64		late_rows;
+	int64		late_pairs;
+	int			n;
+	int			at = 0;
+	int			committed_at = 0;
+	bool		resuming = false;
+
+	se_op_init(&sink->op, &sink_ops, 2, 1, env, NULL);
+	sink->now = SE_TIME_MIN;
+	op = start(node, env, sink, NULL);
+	commit(op, &log, sink, false);
+	saved = *env;
+	for (;;)
+	{
+		if (plan.full && sink->full_after == 0 && se_harness_random(3) == 0)
+			sink->full_after = 1 + se_harness_random(3);
+		if (env->output_full || se_harness_random(4) == 0)
+		{
+			resuming |= env->output_full;
+			commit(op, &log, sink, plan.reclaim && se_harness_random(2) == 0);
+			saved = *env;
+			saved_now = sink->now;
+			committed_at = at;
+		}
+		if (plan.crash && se_harness_random(6) == 0)
+		{
+			crash(node, env, sink, &log, &op, &saved, saved_now);
+			at = committed_at;
+			resuming = true;
+		}
+		if (resuming && !op->ops->resume(op))
+			continue;
+		resuming = env->output_full;
+		if (resuming)
+			continue;
+		if (at == ROWS)
+			break;
+		se_batch_reset(batch);
+		for (int k = 1 + se_harness_random(20); k > 0 && at < ROWS; k--, at++)
+			fill(batch, node, &rows[at], at + 1 < ROWS ? rows[at + 1].wm : wm_end);
+		sink->now = batch->wm_end;
+		se_op_push(op, 0, batch);
+	}
+	sink->now = SE_TIME_MAX;
+	sink->full_after = 0;
+	se_op_watermark(op, 0, SE_TIME_MAX);
+	op->ops->end(op, 0);
+	SE_CHECK(sink->ended);
+
+	n = define(&window, rows, ROWS, expected, &late_rows, &late_pairs);
+	for (int i = 1; i < sink->n; i++)
+		SE_CHECK(sink->results[i - 1].end <= sink->results[i].end);
+	qsort(sink->results, sink->n, sizeof(Result), compare_results);
+	SE_CHECK_INT(sink->n, n);
+	for (int i = 0; i < Min(n, sink->n); i++)
+	{
+		if (compare_results(&expected[i], &sink->results[i]) != 0 || expected[i].count != sink->results[i].count ||
+			expected[i].sum != sink->results[i].sum || expected[i].max != sink->results[i].max)
+		{
+			fprintf(stderr, "window kind %d size %lld slide %lld shift %lld sliced %d: expected [%lld,%lld) %d: %lld %lld %d, is [%lld,%lld) %d: %lld %lld %d\n",
+					window.kind, (long long) window.size, (long long) window.slide, (long long) window.shift, sliced,
+					(long long) expected[i].start, (long long) expected[i].end, expected[i].key,
+					(long long) expected[i].count, (long long) expected[i].sum, expected[i].max,
+					(long long) sink->results[i].start, (long long) sink->results[i].end, sink->results[i].key,
+					(long long) sink->results[i].count, (long long) sink->results[i].sum, sink->results[i].max);
+			SE_CHECK_INT(i, -1);
+			break;
+		}
+	}
+	SE_CHECK_INT(env->late_rows, late_rows);
+	SE_CHECK_INT(env->late_pairs, late_pairs);
+	op->ops->prepare(op);
+	SE_CHECK_INT(op->state_entries, 0);
+	SE_CHECK_INT(env->state_bytes, 0);
+}
+
+static void
+runs(int times, Plan plan)
+{
+	MemoryContext old = CurrentMemoryContext;
+
+	for (int i = 0; i < times; i++)
+	{
+		MemoryContext context = se_stub_context_new(old, "run");
+
+		se_batch_rows = 1 + se_harness_random(8);
+		MemoryContextSwitchTo(context);
+		run(random_window(), se_harness_random(4) != 0, plan);
+		MemoryContextSwitchTo(old);
+		MemoryContextDelete(context);
+	}
+}
+
+SE_TEST(results_are_those_of_the_definition_whatever_the_batches)
+{
+	runs(400, (Plan) {false, false, false});
+}
+
+SE_TEST(a_full_output_only_delays)
+{
+	runs(150, (Plan) {true, false, false});
+}
+
+SE_TEST(nothing_is_lost_or_double_after_restores)
+{
+	runs(600, (Plan) {false, true, false});
+}
+
+SE_TEST(restores_inside_firings_with_reclaimed_records)
+{
+	runs(1000, (Plan) {true, true, true});
+}
+
+SE_TEST(damaged_records_are_errors)
+{
+	SeWindow	window = {SE_WINDOW_HOP, 20, 5, 0};
+	SeWindowAggNode *node = new_node(window, true);
+	Sink	   *sink = palloc0(sizeof(Sink));
+	SeOperatorEnv *env = new_env();
+	Log			log = {{log_append}};
+	Row		   *rows = palloc(ROWS * sizeof(Row));
+	SeBatch    *batch = se_batch_new(CurrentMemoryContext, input_desc(), ROWS);
+	SeOperator *op;
+	MemoryContext old = CurrentMemoryContext;
+
+	se_batch_rows = 2;
+	se_op_init(&sink->op, &sink_ops, 2, 1, env, NULL);
+	op = start(node, env, sink, NULL);
+	make_rows(rows, ROWS);
+	for (int i = 0; i < ROWS; i++)
+		fill(batch, node, &rows[i], rows[i].wm);
+	sink->now = SE_TIME_MAX;
+	sink->full_after = 3;
+	se_op_push(op, 0, batch);
+	commit(op, &log, sink, false);
+	SE_CHECK(log.n > 5);
+	for (volatile int i = 0; i < 3000; i++)
+	{
+		MemoryContext context = se_stub_context_new(old, "damage");
+		StringInfoData *record = &log.records[se_harness_random(log.n)];
+		volatile int len = se_harness_random(3) == 0 ? se_harness_random(record->len) : record->len;
+		char	   *copy;
+		SeOperator *other;
+
+		MemoryContextSwitchTo(context);
+		copy = palloc(record->len + 1);
+		memcpy(copy, record->data, record->len);
+		if (len == record->len)
+			copy[se_harness_random(len)] ^= 1 << se_harness_random(8);
+		env = new_env();
+		env->state_limit = 1 << 20;
+		other = se_window_agg_new(node, env);
+		PG_TRY();
+		{
+			other->ops->restore(other, copy, len);
+			SE_CHECK(len == record->len);
+		}
+		PG_CATCH();
+		{
+			SE_CHECK(se_stub_error_code == ERRCODE_DATA_CORRUPTED ||
+					 se_stub_error_code == ERRCODE_OUT_OF_MEMORY);
+		}
+		PG_END_TRY();
+		MemoryContextSwitchTo(old);
+		MemoryContextDelete(context);
+	}
+}
