@@ -19,7 +19,8 @@ SOURCES = $(sort $(wildcard src/*.c src/*/*.c))
 OBJS = $(SOURCES:.c=.o)
 
 PG_CONFIG ?= pg_config
-SE_FLAGS = -I$(CURDIR)/src -fvisibility=hidden -MMD -MP -Wall -Wextra -Werror \
+PG_CPPFLAGS = -I$(CURDIR)/src
+SE_FLAGS = -fvisibility=hidden -MMD -MP -Wall -Wextra -Werror \
 	-Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers
 ifdef RELEASE
 SE_FLAGS += -O2
