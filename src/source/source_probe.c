@@ -34,6 +34,7 @@
 #include "utils/tuplestore.h"
 
 SE_FUNCTION_INFO_V1(stream_engine_test_start_mark);
+SE_FUNCTION_INFO_V1(stream_engine_test_start_at);
 SE_FUNCTION_INFO_V1(stream_engine_test_source);
 SE_FUNCTION_INFO_V1(stream_engine_test_source_end);
 
@@ -43,22 +44,38 @@ static SeTime read_all(Oid stream, StringInfo position, int capacity, bool reope
 static void take_position(bytea *from, StringInfo position);
 static void put_batch(ReturnSetInfo *out, int number, const SeBatch *batch);
 
+static bytea *
+position_bytes(const SeLogPosition *position)
+{
+	bytea	   *bytes = palloc(VARHDRSZ + sizeof(SeLogPosition));
+
+	SET_VARSIZE(bytes, VARHDRSZ + sizeof(SeLogPosition));
+	memcpy(VARDATA(bytes), position, sizeof(SeLogPosition));
+	return bytes;
+}
+
 /* test_start_mark(stream regclass) → bytea: a mark of this transaction, as a position. */
 Datum
 stream_engine_test_start_mark(PG_FUNCTION_ARGS)
 {
-	Oid			stream = PG_GETARG_OID(0);
 	uint64		xid = U64FromFullTransactionId(GetTopFullTransactionId());
 	uint64		ordinal = se_append_next_ordinal();
-	bytea	   *result = palloc(VARHDRSZ + sizeof(SeLogPosition));
 	SeLogPosition position;
 	XLogRecPtr	start;
 
-	se_mark_write(SE_MARK_START, stream, xid, ordinal, NULL, 0, true, &start);
+	se_mark_write(SE_MARK_START, PG_GETARG_OID(0), xid, ordinal, NULL, 0, true, &start);
 	se_position_at_mark(&position, start, xid, ordinal);
-	SET_VARSIZE(result, VARHDRSZ + sizeof(SeLogPosition));
-	memcpy(VARDATA(result), &position, sizeof(SeLogPosition));
-	PG_RETURN_BYTEA_P(result);
+	PG_RETURN_BYTEA_P(position_bytes(&position));
+}
+
+/* test_start_at(lsn pg_lsn) → bytea: a position as of start = 'earliest', at any place. */
+Datum
+stream_engine_test_start_at(PG_FUNCTION_ARGS)
+{
+	SeLogPosition position;
+
+	se_position_at_mark(&position, PG_GETARG_LSN(0), 0, 0);
+	PG_RETURN_BYTEA_P(position_bytes(&position));
 }
 
 /*
@@ -88,7 +105,6 @@ stream_engine_test_source_end(PG_FUNCTION_ARGS)
 	TupleDesc	desc;
 	StringInfoData position;
 	SeLogPosition decoded;
-	bytea	   *bytes;
 	Datum		values[3];
 	bool		nulls[3] = {false};
 
@@ -97,10 +113,7 @@ stream_engine_test_source_end(PG_FUNCTION_ARGS)
 	take_position(PG_GETARG_BYTEA_PP(1), &position);
 	(void) read_all(PG_GETARG_OID(0), &position, 256, false, NULL);
 	se_position_decode(position.data, position.len, &decoded);
-	bytes = palloc(VARHDRSZ + position.len);
-	SET_VARSIZE(bytes, VARHDRSZ + position.len);
-	memcpy(VARDATA(bytes), position.data, position.len);
-	values[0] = PointerGetDatum(bytes);
+	values[0] = PointerGetDatum(position_bytes(&decoded));
 	values[1] = LSNGetDatum(decoded.restart_lsn);
 	values[2] = LSNGetDatum(decoded.commit_lsn);
 	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls));

@@ -11,6 +11,8 @@ CREATE FUNCTION stream_engine.test_clock_set(ts timestamptz)
 -- What a job would get from a stream (source/source_probe.c): rows with their stamps, by batch.
 CREATE FUNCTION stream_engine.test_start_mark(stream regclass)
     RETURNS bytea LANGUAGE c STRICT AS '$libdir/stream_engine', 'stream_engine_test_start_mark';
+CREATE FUNCTION stream_engine.test_start_at(lsn pg_lsn)
+    RETURNS bytea LANGUAGE c STRICT AS '$libdir/stream_engine', 'stream_engine_test_start_at';
 CREATE FUNCTION stream_engine.test_source(stream regclass, "position" bytea, capacity int, reopen bool DEFAULT false,
     OUT batch int, OUT place text, OUT event_time timestamptz, OUT wm timestamptz, OUT "row" text)
     RETURNS SETOF record LANGUAGE c STRICT AS '$libdir/stream_engine', 'stream_engine_test_source';
