@@ -1,0 +1,59 @@
+# test/t/042_view_firing.pl: a window that fires more rows than a commit takes is cut into commits, and a crash between them neither loses nor doubles a row.
+use strict;
+use warnings;
+use lib "$ENV{SE_TREE}/test/lib";
+use StreamEngine;
+use Test::More;
+
+my $groups = 250_000;
+my $node = StreamEngine->new('firing', conf => "stream_engine.restart_delay_min = '1ms'\n");
+my $query = "SELECT window_start, n, count(*) AS rows, sum(v) AS total FROM %s, tumble(ts, interval '1 minute') GROUP BY window_start, window_end, n";
+
+# One window of many groups, and a few rows behind it that close it.
+sub write_window
+{
+	my ($minute) = @_;
+	$node->sql(qq{
+		BEGIN;
+		INSERT INTO e SELECT 1, i, 0, i, '2024-01-01'::timestamptz + interval '$minute minutes', '' FROM generate_series(1, $groups) i;
+		INSERT INTO e_twin SELECT 1, i, 0, i, '2024-01-01'::timestamptz + interval '$minute minutes', '' FROM generate_series(1, $groups) i;
+		COMMIT;
+		BEGIN;
+		INSERT INTO e SELECT 1, i, 0, i, '2024-01-01'::timestamptz + interval '@{[$minute + 1]} minutes', '' FROM generate_series(1, 10) i;
+		INSERT INTO e_twin SELECT 1, i, 0, i, '2024-01-01'::timestamptz + interval '@{[$minute + 1]} minutes', '' FROM generate_series(1, 10) i;
+		COMMIT});
+	return;
+}
+
+# What must be there: the windows that ended.
+sub closed
+{
+	my ($minute) = @_;
+	return sprintf($query, 'e_twin') . " HAVING window_end <= '2024-01-01'::timestamptz + interval '@{[$minute + 1]} minutes'";
+}
+
+$node->twin('e', watermark => 'ts');
+$node->sql('CREATE MATERIALIZED VIEW w WITH (stream_engine.continuous) AS ' . sprintf($query, 'e'));
+
+# The first commit that holds part of the firing is done; the next one dies.
+my $minute = 0;
+foreach my $action (qw(error fatal crash))
+{
+	$node->fault_set('commit-after-results', $action, 1, 1);
+	write_window($minute);
+	if ($action eq 'crash')
+	{
+		$node->wait_until(q{SELECT stream_engine.test_fault_reached('commit-after-results') IS NULL}, 'the crash');
+	}
+	else
+	{
+		$node->wait_until(q{SELECT stream_engine.test_fault_reached('commit-after-results') > 1}, "the $action");
+		$node->fault_clear;
+	}
+	$node->refresh('w');
+	$node->equals_oracle('w', closed($minute), "after $action in the middle of a firing");
+	$minute += 2;
+}
+
+$node->stop;
+done_testing();
