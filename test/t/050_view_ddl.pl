@@ -137,9 +137,9 @@ $node->sql('BEGIN; DROP EXTENSION stream_engine CASCADE; ROLLBACK; INSERT INTO s
 $node->refresh('w');
 is($node->sql('SELECT k FROM w WHERE k = 12'), '12', 'a rolled back DROP EXTENSION changes nothing');
 $node->sql('DROP EXTENSION stream_engine CASCADE');
-$node->wait_until(q{SELECT count(*) = 0 FROM pg_stat_activity WHERE backend_type IN ('stream_engine task', 'stream_engine coordinator')},
+ok($node->wait_until(q{SELECT count(*) = 0 FROM pg_stat_activity WHERE backend_type IN ('stream_engine task', 'stream_engine coordinator')}),
 	'our workers leave');
-$node->wait_until(q{SELECT count(*) = 0 FROM pg_replication_slots}, 'and the slot');
+ok($node->wait_until(q{SELECT count(*) = 0 FROM pg_replication_slots}), 'and the slot goes');
 is($node->sql(q{SELECT to_regclass('s') IS NULL AND to_regclass('w') IS NULL}), 't', 'streams and views are gone');
 
 $node->stop;
