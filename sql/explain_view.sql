@@ -28,6 +28,15 @@ SELECT count(*) FILTER (WHERE l LIKE '%->%' OR l LIKE 'Table%') AS nodes,
        count(*) FILTER (WHERE l ~ ' state entries=\d+ bytes=\d+') AS with_state
 FROM stream_engine.explain('results."Per Auction"') l;
 
+CREATE ROLE plan_stranger;
+GRANT USAGE ON SCHEMA results TO plan_stranger;
+SET ROLE plan_stranger;
+SELECT count(*) FILTER (WHERE l LIKE '%->%' OR l LIKE 'Table%') AS nodes, count(*) FILTER (WHERE l ~ ' rows (in|out)=\d+') AS counted
+FROM stream_engine.explain('results."Per Auction"') l;
+RESET ROLE;
+DROP OWNED BY plan_stranger;
+DROP ROLE plan_stranger;
+
 -- an ordinary user sees the plan, and constants are folded as the owner would
 CREATE FUNCTION who(int) RETURNS text LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN current_user; END';
 CREATE ROLE plan_owner;

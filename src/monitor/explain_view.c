@@ -4,13 +4,16 @@
  *
  * The argument is the name of a continuous view, or the text of a query: a SELECT, or
  * a whole CREATE MATERIALIZED VIEW ... AS SELECT. For a view whose job runs each node
- * shows its live counters. Runs in: sessions.
+ * shows its live counters, to its owner and to who has the privileges of
+ * pg_read_all_stats. Runs in: sessions.
  */
 #include "postgres.h"
 
+#include "base/compat.h"
 #include "base/job_slot.h"
 #include "base/se.h"
 #include "catalog/namespace.h"
+#include "catalog/pg_authid.h"
 #include "catalog/pg_class.h"
 #include "flow/graph.h"
 #include "funcapi.h"
@@ -42,6 +45,7 @@ static bool is_query_text(const char *text);
 static char *explain_query(const char *text);
 static void move_error_position(void *arg);
 static char *explain_view(const char *name);
+static bool may_see_counters(Oid view);
 static SeGraph *plan_as_owner(const SeJobMeta *meta);
 static void apply_settings(const SeJobMeta *meta);
 static SeJobSlot *running_slot(Oid job, uint64 *generation);
@@ -158,8 +162,17 @@ explain_view(const char *name)
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("\"%s\" is not a continuous view", get_rel_name(view)),
 				 errhint("Give the name of a continuous view, or the text of a query.")));
-	live.slot = running_slot(view, &live.generation);
+	/* the plan is no secret, the counters are: as for the monitoring views */
+	live.slot = may_see_counters(view) ? running_slot(view, &live.generation) : NULL;
 	return se_graph_print(plan_as_owner(meta), live.slot ? annotate : NULL, &live);
+}
+
+/* The owner, and who may read all statistics. */
+static bool
+may_see_counters(Oid view)
+{
+	return se_compat_owns_relation(view, GetUserId()) ||
+		has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS);
 }
 
 /*

@@ -74,7 +74,7 @@ se_plan_key_position(SePlan *plan, const void *key)
 	const char *text = plan->pstate->p_sourcetext;
 	int			location = -1;
 
-	if (text != NULL && IsA(key, Var))
+	if (text !=NULL && IsA(key, Var))
 		location = find_word(text, "group", se_expr_column_name(plan, key));
 	if (location < 0)
 		location = exprLocation(key);
