@@ -71,4 +71,29 @@ INSERT INTO s VALUES (3);
 REFRESH MATERIALIZED VIEW other.w;
 SELECT * FROM other.w ORDER BY k;
 
+-- its old name is free
+CREATE MATERIALIZED VIEW v WITH (stream_engine.continuous) AS SELECT key FROM s;
+SELECT job, definition FROM stream_engine.job_catalog ORDER BY 1::text;
+DROP MATERIALIZED VIEW v;
+
+-- made, changed and dropped before it ever ran
+BEGIN;
+CREATE MATERIALIZED VIEW v WITH (stream_engine.continuous) AS SELECT key FROM s;
+ALTER MATERIALIZED VIEW v RENAME TO x;
+SELECT stream_engine.stop('x');
+ALTER MATERIALIZED VIEW x SET (stream_engine.checkpoint_interval = '1s');
+SELECT job, definition, goal, options FROM stream_engine.job_catalog WHERE job = 'x'::regclass;
+DROP MATERIALIZED VIEW x;
+COMMIT;
+
+-- names as long as they can be
+CREATE SCHEMA schema_with_a_name_as_long_as_names_can_be_which_is_sixty_three;
+SET search_path = schema_with_a_name_as_long_as_names_can_be_which_is_sixty_three, public;
+CREATE MATERIALIZED VIEW view_one_with_a_name_as_long_as_names_can_be_and_that_is_63_by WITH (stream_engine.continuous) AS
+    SELECT key, count(*) FROM s GROUP BY key;
+CREATE MATERIALIZED VIEW view_two_with_a_name_as_long_as_names_can_be_and_that_is_63_by WITH (stream_engine.continuous) AS
+    SELECT key, count(*) FROM s GROUP BY key;
+SELECT definition FROM stream_engine.job_catalog ORDER BY definition::text COLLATE "C";
+RESET search_path;
+
 DROP ROLE view_alter_a, view_alter_b;

@@ -12,7 +12,6 @@
 #include "base/job_slot.h"
 #include "base/se.h"
 #include "base/shmem.h"
-#include "catalog/pg_class.h"
 #include "ddl/ddl_internal.h"
 #include "flow/row.h"
 #include "log/retention.h"
@@ -20,7 +19,6 @@
 #include "meta/positions.h"
 #include "miscadmin.h"
 #include "runtime/runtime.h"
-#include "storage/lmgr.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -29,7 +27,6 @@
 
 static Oid	view_argument(FunctionCallInfo fcinfo);
 static int64 timeout_argument(FunctionCallInfo fcinfo, int arg);
-static void lock_goal(Oid view);
 static void add_skip(Oid view, const char *text);
 static void check_has_no_worker(Oid view);
 static SeJobState state_argument(const char *name);
@@ -44,7 +41,6 @@ stream_engine_stop(PG_FUNCTION_ARGS)
 
 	PreventCommandIfReadOnly("stream_engine.stop");
 	se_view_check_owner(view);
-	lock_goal(view);
 	se_jobs_set_goal(view, SE_GOAL_STOP);
 	se_meta_notify_at_commit();
 	PG_RETURN_VOID();
@@ -63,10 +59,9 @@ stream_engine_start(PG_FUNCTION_ARGS)
 	view = view_argument(fcinfo);
 	PreventCommandIfReadOnly("stream_engine.start");
 	se_view_check_owner(view);
-	lock_goal(view);
+	se_jobs_set_goal(view, SE_GOAL_RUN);
 	if (!PG_ARGISNULL(1))
 		add_skip(view, text_to_cstring(PG_GETARG_TEXT_PP(1)));
-	se_jobs_set_goal(view, SE_GOAL_RUN);
 	se_meta_notify_at_commit();
 	PG_RETURN_VOID();
 }
@@ -139,14 +134,6 @@ timeout_argument(FunctionCallInfo fcinfo, int arg)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("timeout must not be negative")));
 	return ms;
-}
-
-/* Two sessions that change one job's row come one after the other. */
-static void
-lock_goal(Oid view)
-{
-	LockDatabaseObject(RelationRelationId, view, 0, ExclusiveLock);
-	se_view_require(view);
 }
 
 /*

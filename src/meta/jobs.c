@@ -22,6 +22,7 @@
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/value.h"
+#include "storage/lmgr.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/inval.h"
@@ -337,7 +338,11 @@ streams_of_definition(Oid definition)
 	return streams;
 }
 
-/* Replace one column of a job's row; ERROR if there is no such job. */
+/*
+ * Replace one column of a job's row; ERROR if there is no such job. Those who change
+ * one row (stop and start, ALTER … SET, a failing worker) come one after the other:
+ * each reads it after the one before has ended.
+ */
 static void
 update_column(Oid job, AttrNumber column, Datum value)
 {
@@ -346,8 +351,10 @@ update_column(Oid job, AttrNumber column, Datum value)
 	bool		nulls[COLUMNS] = {false};
 	bool		replaces[COLUMNS] = {false};
 	SeTableScan scan;
-	HeapTuple	tuple = find(table, &scan, job);
+	HeapTuple	tuple;
 
+	LockDatabaseObject(RelationGetRelid(table), job, 0, ExclusiveLock);
+	tuple = find(table, &scan, job);
 	if (tuple == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_OBJECT),
