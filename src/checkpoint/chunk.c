@@ -88,7 +88,7 @@ begin_chunk(SeChunkPacker *packer)
 static void
 put_record_header(SeChunkPacker *packer, int operator_id, Size len)
 {
-	SeRecordHeader header = {.operator_id = operator_id, .len = len};
+	SeRecordHeader header = {.operator_id = operator_id,.len = len};
 
 	memcpy(packer->bytes + packer->used, &header, sizeof(header));
 	packer->used += sizeof(header);

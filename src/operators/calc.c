@@ -306,16 +306,16 @@ make_comparison(OpExpr *op, Filter *filter)
 
 	if (type == TEXTOID)
 	{
-		struct varlena *text;
+		struct varlena *bytes;
 
 		if (strategy != BTEqualStrategyNumber || !OidIsValid(op->inputcollid) ||
 			(constant->consttype != TEXTOID && constant->consttype != VARCHAROID) ||
 			!get_collation_isdeterministic(op->inputcollid))
 			return false;
-		text = PG_DETOAST_DATUM_COPY(constant->constvalue);
+		bytes = PG_DETOAST_DATUM_COPY(constant->constvalue);
 		filter->kind = FILTER_TEXT;
-		filter->bytes = VARDATA_ANY(text);
-		filter->nbytes = VARSIZE_ANY_EXHDR(text);
+		filter->bytes = VARDATA_ANY(bytes);
+		filter->nbytes = VARSIZE_ANY_EXHDR(bytes);
 		filter->invert = negated;
 		return true;
 	}
@@ -546,21 +546,21 @@ run_text_filter(const Filter *filter, const SeBatch *batch, int *rows, int nrows
 	for (int i = 0; i < nrows; i++)
 	{
 		Size		cell = (Size) rows[i] * batch->ncolumns + filter->column;
-		struct varlena *text;
+		struct varlena *bytes;
 		bool		equal;
 
 		if (batch->nulls[cell])
 			continue;
-		text = (struct varlena *) DatumGetPointer(batch->values[cell]);
-		if (VARATT_IS_EXTERNAL(text) || VARATT_IS_COMPRESSED(text))
+		bytes = (struct varlena *) DatumGetPointer(batch->values[cell]);
+		if (VARATT_IS_EXTERNAL(bytes) || VARATT_IS_COMPRESSED(bytes))
 		{
 			MemoryContext old = MemoryContextSwitchTo(batch->arena);
 
-			text = detoast_attr(text);
+			bytes = detoast_attr(bytes);
 			MemoryContextSwitchTo(old);
 		}
-		equal = VARSIZE_ANY_EXHDR(text) == filter->nbytes &&
-			memcmp(VARDATA_ANY(text), filter->bytes, filter->nbytes) == 0;
+		equal = VARSIZE_ANY_EXHDR(bytes) == filter->nbytes &&
+			memcmp(VARDATA_ANY(bytes), filter->bytes, filter->nbytes) == 0;
 		if (equal != filter->invert)
 			rows[kept++] = rows[i];
 	}
