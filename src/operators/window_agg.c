@@ -485,14 +485,14 @@ se_window_agg_drop_slices(SeWindowAgg *agg, SeTime closed_to)
 
 	/* Ends of the last windows grow with the ends of slices. */
 	while (n < agg->nslices && agg->slices[n]->last_end <= closed_to)
-	{
-		se_window_merge_drop(agg, agg->slices[n]);
-		se_agg_home_free(agg->set, agg->slices[n]->home);
-		pfree(agg->slices[n]);
-		n++;
-	}
+		se_window_merge_drop(agg, agg->slices[n++]);
 	if (n == 0)
 		return;
+	for (int i = 0; i < n; i++)
+	{
+		se_agg_home_free(agg->set, agg->slices[i]->home);
+		pfree(agg->slices[i]);
+	}
 	agg->nslices -= n;
 	memmove(agg->slices, agg->slices + n, agg->nslices * sizeof(SeSlice *));
 	agg->last_slice = Max(agg->last_slice - n, 0);
