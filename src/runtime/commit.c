@@ -231,7 +231,7 @@ finish(SeTask *task, const Stand *stand, bool full)
 	task->last_commit = GetCurrentTimestamp();
 	task->commit_bytes += se_store_last_bytes(task->store);
 	if (full)
-		task->resuming = true;
+		task->resuming = !SE_FAULT_WRONG("wrong-no-commit-after-output");
 	task->dirty = task->resuming;
 
 	XLByteToSeg(task->restart_lsn, old_segment, wal_segment_size);

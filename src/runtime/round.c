@@ -85,7 +85,7 @@ poll_sources(SeTask *task)
 
 			if (!source->ended && !poll_one(task, source, &more))
 			{
-				task->resuming = !SE_FAULT_WRONG("wrong-no-commit-after-output");
+				task->resuming = true;
 				return SE_ROUND_FULL;
 			}
 		}

@@ -162,7 +162,7 @@ sink_push(SeOperator *op, int input, SeBatch *batch)
 	PG_END_TRY();
 
 	op->watermark_in = Max(op->watermark_in, batch->wm_end);
-	if (sink->nrows >= FULL_ROWS || sink->nbytes >= FULL_BYTES)
+	if (sink->nrows >= FULL_ROWS || sink->nbytes >= FULL_BYTES || SE_FAULT_WRONG("sink-always-full"))
 		op->env->output_full = true;
 	publish_pending(sink);
 }
