@@ -213,7 +213,8 @@ se_retention_drop(Oid database)
 			ereport(LOG,
 					(errmsg("replication slot \"%s\" is not dropped: process %d holds it",
 							name, state.holder)));
-		else if (state.exists)
+		/* With a hold that the caller could not know of yet, a CREATE relies on it. */
+		else if (state.exists && XLogRecPtrIsInvalid(se_holds_oldest(database)))
 			ReplicationSlotDrop(name, true);
 	}
 	PG_FINALLY();
