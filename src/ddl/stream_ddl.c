@@ -221,9 +221,10 @@ remember(Oid oid)
 		if (((Remembered *) lfirst(lc))->stream == oid)
 			return;				/* the first one saw the names as they were */
 	}
+
 	/*
-	 * A stream without a layout was never settled: its CREATE, which sets the options
-	 * of columns by an ALTER, is still running, and the text is as the user wrote it.
+	 * A stream without a layout was never settled: its CREATE, which sets the options of columns by an ALTER, is
+	 * still running, and the text is as the user wrote it.
 	 */
 	old = MemoryContextSwitchTo(TopTransactionContext);
 	info = se_stream_info(oid);

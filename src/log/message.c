@@ -35,7 +35,7 @@ static void check_header(const SeMessageHeader *header, Size payload, XLogRecPtr
 XLogRecPtr
 se_message_write(const SeMessageHeader *header, const void *body, bool transactional)
 {
-	xl_logical_message record = {0};
+	xl_logical_message record;
 	XLogRecPtr	end;
 
 	if (header->body_len > MAX_BODY)
@@ -47,6 +47,8 @@ se_message_write(const SeMessageHeader *header, const void *body, bool transacti
 	if (transactional)
 		(void) GetCurrentTransactionId();
 
+	/* The padding goes to disk too. */
+	memset(&record, 0, sizeof(record));
 	record.dbId = InvalidOid;
 	record.transactional = transactional;
 	record.prefix_size = SE_MESSAGE_PREFIX_SIZE;
