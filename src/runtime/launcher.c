@@ -22,7 +22,6 @@
 #include "base/job_slot.h"
 #include "base/settings.h"
 #include "catalog/pg_database.h"
-#include "commands/dbcommands.h"
 #include "log/retention.h"
 #include "miscadmin.h"
 #include "pgstat.h"
