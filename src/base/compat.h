@@ -157,10 +157,12 @@ se_compat_my_proc_number(void)
 	((void) ExecCheckPermissions((query)->rtable, (query)->rteperminfos, true))
 #define se_compat_owns_relation(relation, user) object_ownercheck(RelationRelationId, relation, user)
 #define se_compat_owns_database(database, user) object_ownercheck(DatabaseRelationId, database, user)
+#define se_compat_owns_extension(extension, user) object_ownercheck(ExtensionRelationId, extension, user)
 #else
 #define se_compat_check_permissions(query) ((void) ExecCheckRTPerms((query)->rtable, true))
 #define se_compat_owns_relation(relation, user) pg_class_ownercheck(relation, user)
 #define se_compat_owns_database(database, user) pg_database_ownercheck(database, user)
+#define se_compat_owns_extension(extension, user) pg_extension_ownercheck(extension, user)
 #endif
 
 /* May the user REFRESH? The owner; from 17 on whoever has MAINTAIN. */

@@ -14,6 +14,7 @@
 #include "base/compat.h"
 #include "base/job_slot.h"
 #include "catalog/pg_database.h"
+#include "catalog/pg_extension.h"
 #include "commands/dbcommands.h"
 #include "commands/defrem.h"
 #include "commands/extension.h"
@@ -36,7 +37,8 @@ static Oid	copied_database = InvalidOid;
 
 static bool empty_database(const char *name, LOCKMODE lock);
 static void announce_copy(XactEvent event, void *arg);
-static bool end_workers(Oid database);
+static void wait_for_workers(Oid database, const char *kind);
+static bool end_workers(Oid database, const char *kind);
 static const char *template_of(const CreatedbStmt *stmt);
 
 void
@@ -97,18 +99,31 @@ announce_copy(XactEvent event, void *arg)
 		copied_database = InvalidOid;
 }
 
-/* DROP EXTENSION: tell the coordinator, which leaves and drops the slot. */
+/*
+ * DROP EXTENSION locks our tables and all views, in an order of its own, and would
+ * deadlock with the workers that are at work on them. So they are ended first, and our
+ * lock on the job catalog, which is the first thing they look at, keeps new ones out.
+ * The coordinator, told at commit, leaves and drops the slot.
+ */
 bool
 se_extension_door(SeUtility *utility)
 {
 	DropStmt   *stmt = castNode(DropStmt, utility->pstmt->utilityStmt);
 	ListCell   *cell;
 
-	if (stmt->removeType == OBJECT_EXTENSION)
-		foreach(cell, stmt->objects)
-			if (strcmp(strVal(lfirst(cell)), "stream_engine") == 0 &&
-				OidIsValid(get_extension_oid("stream_engine", true)))
-				se_meta_notify_at_commit();
+	if (stmt->removeType != OBJECT_EXTENSION)
+		return false;
+	foreach(cell, stmt->objects)
+	{
+		Oid			catalog = se_meta_relation("job_catalog");
+
+		if (strcmp(strVal(lfirst(cell)), "stream_engine") != 0 || !OidIsValid(catalog) ||
+			!se_compat_owns_extension(get_extension_oid("stream_engine", false), GetUserId()))
+			continue;
+		LockRelationOid(catalog, AccessExclusiveLock);
+		wait_for_workers(MyDatabaseId, "stream_engine task");
+		se_meta_notify_at_commit();
+	}
 	return false;
 }
 
@@ -119,28 +134,35 @@ se_extension_door(SeUtility *utility)
 static bool
 empty_database(const char *name, LOCKMODE lock)
 {
-	static uint32 wait_event = 0;
 	Oid			database = name ? get_database_oid(name, true) : InvalidOid;
 
 	if (!OidIsValid(database) || database == MyDatabaseId ||
-		!se_compat_owns_database(database, GetUserId()) || !end_workers(database))
+		!se_compat_owns_database(database, GetUserId()) || !end_workers(database, "stream_engine"))
 		return false;
-	if (wait_event == 0)
-		wait_event = se_compat_wait_event("StreamEngineDatabaseEmpty");
 	LockSharedObject(DatabaseRelationId, database, 0, lock);
-	while (end_workers(database))
-	{
-		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, LOOK_AGAIN_MS,
-						 wait_event);
-		ResetLatch(MyLatch);
-		CHECK_FOR_INTERRUPTS();
-	}
+	wait_for_workers(database, "stream_engine");
 	return true;
 }
 
-/* Ask all of our workers in a database to end; false if there is none. */
+/* End the workers of a kind in a database, until there is none. */
+static void
+wait_for_workers(Oid database, const char *kind)
+{
+	static uint32 wait_event = 0;
+
+	if (wait_event == 0)
+		wait_event = se_compat_wait_event("StreamEngineWorkersLeave");
+	while (end_workers(database, kind))
+	{
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, LOOK_AGAIN_MS, wait_event);
+		ResetLatch(MyLatch);
+		CHECK_FOR_INTERRUPTS();
+	}
+}
+
+/* Ask all workers of a database whose type begins so to end; false if there is none. */
 static bool
-end_workers(Oid database)
+end_workers(Oid database, const char *kind)
 {
 	bool		any = false;
 
@@ -157,7 +179,7 @@ end_workers(Oid database)
 		if (pid == 0)
 			continue;
 		type = GetBackgroundWorkerTypeByPid(pid);
-		if (type == NULL || strncmp(type, "stream_engine", strlen("stream_engine")) != 0)
+		if (type == NULL || strncmp(type, kind, strlen(kind)) != 0)
 			continue;
 		any = true;
 		if (kill(pid, SIGTERM) < 0 && errno != ESRCH)
