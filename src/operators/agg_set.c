@@ -216,6 +216,20 @@ se_agg_home_prepare(SeAggSet *set, SeAggHome *home)
 	}
 }
 
+/* Most slices have not changed since the last commit. */
+static bool
+is_dirty(const SeAggSet *set, const SeAggHome *home)
+{
+	if (home->table->ndirty > 0 || home->again != NIL)
+		return true;
+	for (int i = 0; i < set->ncalls; i++)
+	{
+		if (home->seen[i] != NULL && home->seen[i]->ndirty > 0)
+			return true;
+	}
+	return false;
+}
+
 void
 se_agg_home_snapshot(SeAggSet *set, SeAggHome *home, SeOperator *op,
 					 SeSnapshotWriter *writer, uint32 snapshot,
@@ -225,6 +239,8 @@ se_agg_home_snapshot(SeAggSet *set, SeAggHome *home, SeOperator *op,
 	StringInfoData out;
 	ListCell   *lc;
 
+	if (!is_dirty(set, home))
+		return;
 	foreach(lc, home->again)
 		se_snapshot_append(writer, op->id, VARDATA(lfirst(lc)), VARSIZE(lfirst(lc)) - VARHDRSZ);
 	list_free_deep(home->again);

@@ -84,6 +84,7 @@ typedef struct SeWindowAgg
 	uint32		cursor;
 	SeAggHome  *result;			/* merged groups still to be emitted, kept over a commit */
 	SeTime		result_end;
+	bool		kept;			/* mutant wrong-slice-not-dropped only */
 	SeMerged	merged;
 	SeStash		stash;
 	uint32		snapshots;

@@ -125,8 +125,11 @@ end_firing(SeWindowAgg *agg)
 	if (agg->result != NULL)
 		se_agg_home_free(agg->set, agg->result);
 	agg->result = NULL;
-	if (!SE_FAULT_WRONG("wrong-slice-not-dropped"))
+
+	/* The mutant leaves the slices until they have fired once more. */
+	if (!SE_FAULT_WRONG("wrong-slice-not-dropped") || agg->kept)
 		se_window_agg_drop_slices(agg, agg->closed_to);
+	agg->kept = !agg->kept;
 	se_window_agg_set_deadline(agg);
 }
 

@@ -48,7 +48,7 @@ typedef struct SeUndo
 #define UNDO_HEADER 8
 #define UNDO_GAP PG_UINT32_MAX
 
-static void build_front(SeWindowAgg *agg, SeTime end);
+static void build_front(SeWindowAgg *agg, SeTime start, SeTime end);
 static void add_to_front(SeWindowAgg *agg, SeSlice *slice);
 static void add_to_back(SeWindowAgg *agg, SeSlice *slice);
 static SeUndo *add_undo(SeWindowAgg *agg, SeSlice *slice);
@@ -113,15 +113,14 @@ se_window_merge_reset(SeWindowAgg *agg)
 void
 se_window_merge_window(SeWindowAgg *agg, SeTime start, SeTime end)
 {
-	Assert(agg->nslices > 0 && agg->slices[0]->start >= start);
 	if (agg->merged.home == NULL)
 	{
-		build_front(agg, end);
+		build_front(agg, start, end);
 		return;
 	}
 	for (int i = 0; i < agg->nslices && agg->slices[i]->end <= end; i++)
 	{
-		if (agg->slices[i]->end > agg->merged.merged_to &&
+		if (agg->slices[i]->start >= start && agg->slices[i]->end > agg->merged.merged_to &&
 			!(i > 0 && SE_FAULT_WRONG("wrong-hop-merge-missing-slice")))
 			add_to_back(agg, agg->slices[i]);
 	}
@@ -129,7 +128,7 @@ se_window_merge_window(SeWindowAgg *agg, SeTime start, SeTime end)
 }
 
 static void
-build_front(SeWindowAgg *agg, SeTime end)
+build_front(SeWindowAgg *agg, SeTime start, SeTime end)
 {
 	int			n = 0;
 
@@ -138,7 +137,7 @@ build_front(SeWindowAgg *agg, SeTime end)
 	agg->merged.merged_to = agg->merged.front_end = end;
 	while (n < agg->nslices && agg->slices[n]->end <= end)
 		n++;
-	while (n-- > 0)
+	while (n-- > 0 && agg->slices[n]->start >= start)
 		add_to_front(agg, agg->slices[n]);
 }
 
