@@ -18,6 +18,7 @@
 #include "access/xlog.h"
 #include "base/compat.h"
 #include "base/fault.h"
+#include "base/holds.h"
 #include "base/settings.h"
 #include "log/position.h"
 #include "log/retention.h"
@@ -106,7 +107,13 @@ se_retain_apply(const SeRetainNeed *need, XLogRecPtr hold)
 		/* Whoever holds WAL now (a CREATE) will have a job, or let go and wake us. */
 		if (hold == InvalidXLogRecPtr &&
 			se_retention_restart_lsn(MyDatabaseId, &lost) != InvalidXLogRecPtr)
+		{
 			se_retention_drop(MyDatabaseId);
+			/* A CREATE that came meanwhile found the slot and went on. */
+			hold = se_holds_oldest(MyDatabaseId);
+			if (hold != InvalidXLogRecPtr)
+				se_retention_ensure();
+		}
 		moved_to = InvalidXLogRecPtr;
 		return hold == InvalidXLogRecPtr ? -1 : MOVE_MS;
 	}
