@@ -35,11 +35,8 @@ static Relation find_key_index(SeTableWriter *writer, List *key_columns);
 static bool index_is_over(Relation index, List *key_columns);
 static void init_scan_keys(SeTableWriter *writer, Relation index);
 static bool find_row(SeTableWriter *writer, const Datum *values, const bool *nulls);
-static bool find_row_once(SeTableWriter *writer, const Datum *values, const bool *nulls,
-						  SnapshotData *dirty);
-static bool scan_by_key(SeTableWriter *writer, const Datum *values, const bool *nulls,
-						SnapshotData *dirty);
-static bool scan_for_any(SeTableWriter *writer, SnapshotData *dirty);
+static bool scan_by_key(SeTableWriter *writer, const Datum *values, const bool *nulls);
+static bool scan_for_any(SeTableWriter *writer);
 static bool row_differs(SeTableWriter *writer, const Datum *values, const bool *nulls);
 static void update_row(SeTableWriter *writer, const Datum *values, const bool *nulls);
 static void delete_row(SeTableWriter *writer, const Datum *values, const bool *nulls);
@@ -51,8 +48,16 @@ se_table_upsert_open(SeTableWriter *writer, List *key_columns)
 {
 	writer->nkeys = list_length(key_columns);
 	writer->old = table_slot_create(writer->table, &writer->estate->es_tupleTable);
+	writer->dirty = palloc0(sizeof(SnapshotData));
+	InitDirtySnapshot(*writer->dirty);
 	if (writer->nkeys > 0)
-		init_scan_keys(writer, find_key_index(writer, key_columns));
+	{
+		Relation	index = find_key_index(writer, key_columns);
+
+		init_scan_keys(writer, index);
+		/* Beginning a scan costs more than using one. */
+		writer->scan = se_compat_index_beginscan(writer->table, index, writer->dirty, writer->nkeys);
+	}
 }
 
 /* Bring the table in line with one row: there so, or not there at all. */
@@ -101,6 +106,8 @@ void
 se_table_upsert_close(SeTableWriter *writer)
 {
 	ExecClearTuple(writer->old);
+	if (writer->scan)
+		index_endscan(writer->scan);
 }
 
 /* The unique index over the key; it is among the indexes opened for writing. */
@@ -155,23 +162,24 @@ init_scan_keys(SeTableWriter *writer, Relation index)
 		ScanKeyEntryInitialize(&writer->scan_keys[i], 0, i + 1, BTEqualStrategyNumber,
 							   InvalidOid, index->rd_indcollation[i], get_opcode(op), (Datum) 0);
 	}
-	writer->key_index = index;
 }
 
 /* Put the row of a key, or the only row, into writer->old; false if there is none. */
 static bool
 find_row(SeTableWriter *writer, const Datum *values, const bool *nulls)
 {
-	SnapshotData dirty;
+	SnapshotData *dirty = writer->dirty;
 
-	InitDirtySnapshot(dirty);
 	for (;;)
 	{
 		TransactionId other;
-		bool		found = find_row_once(writer, values, nulls, &dirty);
+		bool		found;
+
+		InitDirtySnapshot(*dirty);
+		found = writer->scan ? scan_by_key(writer, values, nulls) : scan_for_any(writer);
 
 		/* Somebody else's unfinished change: wait how it ends, then look again. */
-		other = TransactionIdIsValid(dirty.xmin) ? dirty.xmin : dirty.xmax;
+		other = TransactionIdIsValid(dirty->xmin) ? dirty->xmin : dirty->xmax;
 		if (!found || !TransactionIdIsValid(other))
 			return found;
 		ExecClearTuple(writer->old);
@@ -180,20 +188,8 @@ find_row(SeTableWriter *writer, const Datum *values, const bool *nulls)
 }
 
 static bool
-find_row_once(SeTableWriter *writer, const Datum *values, const bool *nulls, SnapshotData *dirty)
+scan_by_key(SeTableWriter *writer, const Datum *values, const bool *nulls)
 {
-	if (writer->nkeys == 0)
-		return scan_for_any(writer, dirty);
-	return scan_by_key(writer, values, nulls, dirty);
-}
-
-static bool
-scan_by_key(SeTableWriter *writer, const Datum *values, const bool *nulls, SnapshotData *dirty)
-{
-	IndexScanDesc scan = se_compat_index_beginscan(writer->table, writer->key_index, dirty,
-												   writer->nkeys);
-	bool		found;
-
 	for (int i = 0; i < writer->nkeys; i++)
 	{
 		int			column = writer->key_columns[i];
@@ -202,19 +198,17 @@ scan_by_key(SeTableWriter *writer, const Datum *values, const bool *nulls, Snaps
 		key->sk_flags = nulls[column] ? SK_ISNULL | SK_SEARCHNULL : 0;
 		key->sk_argument = nulls[column] ? (Datum) 0 : values[column];
 	}
-	index_rescan(scan, writer->scan_keys, writer->nkeys, NULL, 0);
-	found = index_getnext_slot(scan, ForwardScanDirection, writer->old);
-	/* The slot keeps its page pinned; the scan is not needed for it. */
-	index_endscan(scan);
-	return found;
+	index_rescan(writer->scan, writer->scan_keys, writer->nkeys, NULL, 0);
+	return index_getnext_slot(writer->scan, ForwardScanDirection, writer->old);
 }
 
 static bool
-scan_for_any(SeTableWriter *writer, SnapshotData *dirty)
+scan_for_any(SeTableWriter *writer)
 {
-	TableScanDesc scan = table_beginscan(writer->table, dirty, 0, NULL);
+	TableScanDesc scan = table_beginscan(writer->table, writer->dirty, 0, NULL);
 	bool		found = table_scan_getnextslot(scan, ForwardScanDirection, writer->old);
 
+	/* The slot keeps its page pinned; the scan is not needed for it. */
 	table_endscan(scan);
 	return found;
 }

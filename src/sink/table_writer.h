@@ -51,7 +51,8 @@ typedef struct SeTableWriter
 	int			nkeys;			/* 0: the table has one row */
 	int		   *key_columns;	/* of the result, in the index's order */
 	struct ScanKeyData *scan_keys;
-	Relation	key_index;
+	struct SnapshotData *dirty; /* sees what this transaction wrote so far */
+	struct IndexScanDescData *scan; /* of the index over the key; one for all rows */
 	TupleTableSlot *old;		/* the row found */
 
 	/* the row being written, for whoever reports an error: a batch of one */
