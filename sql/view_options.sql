@@ -4,7 +4,7 @@ SELECT name, type, default_value, allowed FROM stream_engine.view_options() ORDE
 
 CREATE MATERIALIZED VIEW v WITH (stream_engine.continuous, stream_engine.start = earliest,
     stream_engine.checkpoint_interval = '2s', stream_engine.state_memory = '64MB', stream_engine.on_error = 'STOP',
-    stream_engine.parallelism = 1) AS SELECT k FROM s;
+    stream_engine.restart = none, stream_engine.parallelism = 1) AS SELECT k FROM s;
 SELECT options FROM stream_engine.job_catalog;
 
 CREATE MATERIALIZED VIEW w WITH (stream_engine.continuous, stream_engine.bogus = 1) AS SELECT k FROM s;

@@ -62,6 +62,10 @@ static const Option options_table[] = {
 		"What happens at a row that raises an error: the view stops there and shows error, row and position."
 	},
 	{
+		"restart", OPTION_CHOICE, "exponential", SE_OPTION_CREATE | SE_OPTION_ALTER, 0, 0, 0, "exponential, none",
+		"After an error that no row causes the view starts again, with growing delays, or stays failed."
+	},
+	{
 		"parallelism", OPTION_INT, "1", SE_OPTION_CREATE | SE_OPTION_ALTER, 0, 1, 1, NULL,
 		"Workers of the view."
 	},

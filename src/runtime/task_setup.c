@@ -17,14 +17,17 @@
 #include "plan/plan.h"
 #include "runtime/task.h"
 #include "runtime/worker_env.h"
+#include "storage/lmgr.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/dsa.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/syscache.h"
 
 static SeJobMeta *read_meta(SeTask *task);
+static bool lock_streams(SeTask *task, const SeJobMeta *meta);
 static void read_options(SeTask *task, const SeJobMeta *meta);
 static void check_privileges(const SeGraph *graph);
 static void make_area(SeTask *task);
@@ -45,6 +48,11 @@ se_task_setup(SeTask *task)
 
 	if (!se_worker_begin(task->job, true))
 		return false;
+	if (!lock_streams(task, meta))
+	{
+		se_worker_commit();
+		return false;
+	}
 	old = MemoryContextSwitchTo(task->memory);
 	graph = se_plan_definition(meta->definition, task->job);
 	check_privileges(graph);
@@ -109,6 +117,21 @@ read_options(SeTask *task, const SeJobMeta *meta)
 	task->env.state_limit = (uint64) option_int(meta, "state_memory", GUC_UNIT_KB,
 												se_state_memory) * 1024;
 	task->restart_option = MemoryContextStrdup(task->memory, restart ? restart : "");
+}
+
+/*
+ * Streams before what is made of them, in the order DROP … CASCADE of a stream locks:
+ * the other way round the two deadlock. False if the view went with its stream while
+ * we waited.
+ */
+static bool
+lock_streams(SeTask *task, const SeJobMeta *meta)
+{
+	ListCell   *cell;
+
+	foreach(cell, meta->streams)
+		LockRelationOid(lfirst_oid(cell), AccessShareLock);
+	return SearchSysCacheExists1(RELOID, ObjectIdGetDatum(task->job));
 }
 
 /* May the owner, who is the current user, still read what the query reads? */
