@@ -30,6 +30,7 @@ static const struct
 	const char *form;
 	const char *reason;
 }			refused[] =
+
 {
 	{AT_SetUnLogged, "SET UNLOGGED", "Its rows become durable together with the view's position in the stream."},
 	{AT_AddInherit, "INHERIT", "Writes to a parent would reach its rows."},
@@ -105,7 +106,7 @@ check_command(Oid view, const SeJobMeta *job, const AlterTableCmd *command)
 		if (command->subtype == refused[i].type)
 			ereport(ERROR,
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-					 errmsg("ALTER â€¦ %s is not possible for continuous view \"%s\"", refused[i].form, get_rel_name(view)),
+					 errmsg("ALTER â154¦ %s is not possible for continuous view \"%s\"", refused[i].form, get_rel_name(view)),
 					 errdetail("%s", refused[i].reason)));
 	switch (command->subtype)
 	{

@@ -75,7 +75,7 @@ se_database_door(SeUtility *utility)
 
 		foreach(cell, ((AlterDatabaseStmt *) statement)->options)
 			if (strcmp(lfirst_node(DefElem, cell)->defname, "tablespace") == 0)
-				empty_database(((AlterDatabaseStmt *) statement)->dbname, AccessExclusiveLock);
+			empty_database(((AlterDatabaseStmt *) statement)->dbname, AccessExclusiveLock);
 	}
 	else if (IsA(statement, CreatedbStmt) &&
 			 empty_database(template_of((CreatedbStmt *) statement), ShareLock))

@@ -96,7 +96,7 @@ touch(Oid relation, bool created)
 		return;
 	foreach(cell, touched)
 		if (((Touched *) lfirst(cell))->relation == relation)
-			return;
+		return;
 	old = MemoryContextSwitchTo(TopTransactionContext);
 	item = palloc(sizeof(Touched));
 	item->relation = relation;

@@ -41,10 +41,10 @@
 
 static bool is_updating(const SeGraph *graph);
 static List *columns_of(Query *query);
-static Oid create_table(SeUtility *utility, IntoClause *into, List *columns, List *options);
+static Oid	create_table(SeUtility *utility, IntoClause *into, List *columns, List *options);
 static void create_key(SeUtility *utility, RangeVar *table, Oid table_oid, List *names);
 static void set_replica_identity(SeUtility *utility, RangeVar *table);
-static Oid create_definition(const RangeVar *table, List *columns, Query *query);
+static Oid	create_definition(const RangeVar *table, List *columns, Query *query);
 static char *definition_name(const RangeVar *table, Oid schema);
 static void depend_internally(Oid relation, Oid on);
 

@@ -92,7 +92,7 @@ se_view_options_any(List *with)
 
 	foreach(cell, with)
 		if (is_ours(lfirst_node(DefElem, cell)))
-			return true;
+		return true;
 	return false;
 }
 
@@ -117,9 +117,9 @@ se_view_options_parse(List *with, SeOptionPlace place, List **rest)
 		option = check_known(given, place);
 		foreach(other, options)
 			if (strcmp(lfirst_node(DefElem, other)->defname, option->name) == 0)
-				ereport(ERROR,
-						(errcode(ERRCODE_SYNTAX_ERROR),
-						 errmsg("option \"%s.%s\" is given more than once", SE_OPTION_NAMESPACE, option->name)));
+			ereport(ERROR,
+					(errcode(ERRCODE_SYNTAX_ERROR),
+					 errmsg("option \"%s.%s\" is given more than once", SE_OPTION_NAMESPACE, option->name)));
 		options = lappend(options,
 						  makeDefElem(pstrdup(option->name), (Node *) makeString(normalise(option, given)), -1));
 	}

@@ -103,7 +103,7 @@ is_guarded(Oid relation)
 		return false;
 	if (answers == NULL)
 	{
-		HASHCTL		shape = {.keysize = sizeof(Oid), .entrysize = sizeof(Answer)};
+		HASHCTL		shape = {.keysize = sizeof(Oid),.entrysize = sizeof(Answer)};
 
 		answers = hash_create("stream_engine write guard", 64, &shape, HASH_ELEM | HASH_BLOBS);
 		CacheRegisterRelcacheCallback(forget, (Datum) 0);
