@@ -106,7 +106,7 @@ check_command(Oid view, const SeJobMeta *job, const AlterTableCmd *command)
 		if (command->subtype == refused[i].type)
 			ereport(ERROR,
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-					 errmsg("ALTER â154¦ %s is not possible for continuous view \"%s\"", refused[i].form, get_rel_name(view)),
+					 errmsg("%s is not possible for continuous view \"%s\"", refused[i].form, get_rel_name(view)),
 					 errdetail("%s", refused[i].reason)));
 	switch (command->subtype)
 	{
