@@ -16,7 +16,7 @@ CREATE MATERIALIZED VIEW bids_per_channel WITH (stream_engine.continuous) AS
 
 -- When a bid was committed, for one bid in fifty: beside the time its result row was committed, the latency.
 CREATE MATERIALIZED VIEW probe WITH (stream_engine.continuous) AS
-  SELECT proctime() AS committed FROM bid WHERE bidder % 50 = 1;
+  SELECT proctime() AS committed FROM bid WHERE price % 50 = 1;
 
 CREATE TABLE bid_twin (LIKE bid);
 -- Which pieces of the input are in: written with them, so that the feeder knows after a crash.

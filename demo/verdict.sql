@@ -14,5 +14,5 @@ FROM (
                               UNION ALL (SELECT * FROM q EXCEPT ALL SELECT * FROM bids_per_channel)) d)
     UNION ALL
     SELECT 'probe', (SELECT count(*) FROM probe),
-           abs((SELECT count(*) FROM probe) - (SELECT count(*) FROM bid_twin WHERE bidder % 50 = 1))
+           abs((SELECT count(*) FROM probe) - (SELECT count(*) FROM bid_twin WHERE price % 50 = 1))
 ) v;
