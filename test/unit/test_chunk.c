@@ -74,6 +74,14 @@ ignore_record(void *arg, int operator_id, const void *record, Size len)
 {
 }
 
+/* Counts records that are "abc" of operator 3. */
+static void
+check_abc(void *arg, int operator_id, const void *record, Size len)
+{
+	if (operator_id == 3 && len == 3 && memcmp(record, "abc", 3) == 0)
+		(*(int *) arg)++;
+}
+
 /* Read all chunks; true if exactly the packed records came back. */
 static bool
 reads_back(const Size *lens, int nrecords)
@@ -173,6 +181,8 @@ SE_TEST(the_bytes_are_those_of_version_1)
 		3, 0, 0, 0, 3, 0, 0, 0, 'a', 'b', 'c', 0, 0, 0, 0, 0
 	};
 	SeChunkPacker packer;
+	SeChunkReader reader;
+	int			found = 0;
 
 	stored.nchunks = 0;
 	se_chunk_packer_init(&packer, keep_chunk, &stored, 5);
@@ -181,6 +191,12 @@ SE_TEST(the_bytes_are_those_of_version_1)
 #ifndef WORDS_BIGENDIAN
 	SE_CHECK_INT(stored.lens[0], sizeof(version1));
 	SE_CHECK(memcmp(stored.bytes[0], version1, sizeof(version1)) == 0);
+
+	/* And what was written so is read. */
+	memcpy(stored.bytes[0], version1, sizeof(version1));
+	se_chunk_reader_init(&reader, check_abc, &found);
+	SE_CHECK_INT(se_chunk_read(&reader, stored.bytes[0], sizeof(version1)), 5);
+	SE_CHECK_INT(found, 1);
 #endif
 }
 
