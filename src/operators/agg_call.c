@@ -408,6 +408,7 @@ se_agg_fn_apply(const SeAggSlot *slot, SeAggHome *home, const SeBatch *batch,
 		char	   *acc = accs[i] + slot->offset;
 		SeAggState	state;
 
+		home->env->current_row = rows[i];
 		for (int k = 0; k < fn->nargs; k++)
 		{
 			values[k] = row[fn->args[k].column];

@@ -21,6 +21,7 @@
 
 typedef struct SeAggHome
 {
+	SeOperatorEnv *env;
 	MemoryContext memory;		/* of this struct and the tables' small parts */
 	SeArena    *arena;
 	SeTable    *table;			/* whose payloads the accumulators are */

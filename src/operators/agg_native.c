@@ -175,6 +175,10 @@ se_native_size(SeAggNative native)
 		body; \
 	}
 
+/* The same where it may fail: an error names the row. */
+#define FOR_EACH_RISKY_VALUE(AccType, body) \
+	FOR_EACH_VALUE(AccType, home->env->current_row = rows[i]; body)
+
 #define INT_SUM(get) \
 	FOR_EACH_VALUE(IntSumAcc, acc->sum = add_wrapping(acc->sum, get(value)); acc->n++)
 
@@ -220,26 +224,26 @@ se_native_apply(const SeAggSlot *slot, SeAggHome *home, const SeBatch *batch,
 						   acc->n++);
 			break;
 		case SE_NATIVE_SUM_FLOAT4:
-			FOR_EACH_VALUE(FloatSumAcc,
+			FOR_EACH_RISKY_VALUE(FloatSumAcc,
 						   acc->sum = acc->n++ == 0 ? DatumGetFloat4(value)
 						   : float4_pl((float4) acc->sum, DatumGetFloat4(value)));
 			break;
 		case SE_NATIVE_SUM_FLOAT8:
-			FOR_EACH_VALUE(FloatSumAcc,
+			FOR_EACH_RISKY_VALUE(FloatSumAcc,
 						   acc->sum = acc->n++ == 0 ? DatumGetFloat8(value)
 						   : float8_pl(acc->sum, DatumGetFloat8(value)));
 			break;
 		case SE_NATIVE_AVG_FLOAT4:
-			FOR_EACH_VALUE(FloatSumAcc,
+			FOR_EACH_RISKY_VALUE(FloatSumAcc,
 						   acc->sum = float8_pl(acc->sum, (float8) DatumGetFloat4(value)); acc->n++);
 			break;
 		case SE_NATIVE_AVG_FLOAT8:
-			FOR_EACH_VALUE(FloatSumAcc,
+			FOR_EACH_RISKY_VALUE(FloatSumAcc,
 						   acc->sum = float8_pl(acc->sum, DatumGetFloat8(value)); acc->n++);
 			break;
 		case SE_NATIVE_SUM_NUMERIC:
 		case SE_NATIVE_AVG_NUMERIC:
-			FOR_EACH_VALUE(NumericSumAcc, take_numeric(home, acc, value); acc->n++);
+			FOR_EACH_RISKY_VALUE(NumericSumAcc, take_numeric(home, acc, value); acc->n++);
 			break;
 		case SE_NATIVE_MIN_INT2:
 			BEST(DatumGetInt16, LESS);
@@ -281,7 +285,7 @@ se_native_apply(const SeAggSlot *slot, SeAggHome *home, const SeBatch *batch,
 		case SE_NATIVE_MAX_TEXT:
 		case SE_NATIVE_MIN_NUMERIC:
 		case SE_NATIVE_MAX_NUMERIC:
-			FOR_EACH_VALUE(SeAggBlob, take_reference(slot, home, acc, value));
+			FOR_EACH_RISKY_VALUE(SeAggBlob, take_reference(slot, home, acc, value));
 			break;
 	}
 }

@@ -87,6 +87,7 @@ se_agg_home_new(SeAggSet *set, SeKeys *keys, uint32 payload_size)
 	MemoryContext old = MemoryContextSwitchTo(set->env->memory);
 	SeAggHome  *home = palloc0(sizeof(SeAggHome));
 
+	home->env = set->env;
 	home->memory = set->env->memory;
 	home->arena = se_arena_new(set->env);
 	home->table = se_table_new(home->arena, keys, payload_size);

@@ -106,6 +106,8 @@ group_agg_push(SeOperator *op, int input, SeBatch *batch)
 	{
 		se_env_state_touched(op->env);
 		need_rows(agg, n);
+		op->env->current_batch = batch;
+		op->env->current_row = -1;
 		old = MemoryContextSwitchTo(agg->scratch);
 		for (int i = 0; i < n; i++)
 			agg->rows[i] = i;
@@ -117,6 +119,7 @@ group_agg_push(SeOperator *op, int input, SeBatch *batch)
 		se_agg_set_apply(agg->set, agg->home, batch, agg->rows, agg->accs, n);
 		MemoryContextSwitchTo(old);
 		MemoryContextReset(agg->scratch);
+		op->env->current_batch = NULL;
 		publish(agg);
 	}
 	if (batch->wm_end > op->watermark_in)

@@ -199,12 +199,15 @@ process(SeWindowAgg *agg, SeBatch *batch, int from)
 
 		if (fires_before(agg, batch->wm[row]) && !se_window_agg_advance(agg, batch->wm[row]))
 			return row;
+		agg->op.env->current_batch = batch;
 		row = sort_into_slices(agg, batch, row, &ntouched);
+		agg->op.env->current_row = -1;
 		old = MemoryContextSwitchTo(agg->scratch);
 		for (int i = 0; i < ntouched; i++)
 			apply_slice(agg, batch, agg->touched[i]);
 		MemoryContextSwitchTo(old);
 		MemoryContextReset(agg->scratch);
+		agg->op.env->current_batch = NULL;
 	}
 	if (!se_window_agg_advance(agg, batch->wm_end))
 	{
@@ -230,6 +233,7 @@ sort_into_slices(SeWindowAgg *agg, SeBatch *batch, int from, int *ntouched)
 
 		if (fires_before(agg, batch->wm[row]))
 			break;
+		agg->op.env->current_row = row;
 		slice = slice_of_row(agg, batch, row);
 		if (slice == NULL)
 			continue;
