@@ -22,6 +22,20 @@ SELECT stream_engine.stop('v');
 ROLLBACK;
 SELECT goal FROM stream_engine.job_catalog;
 
+-- so it cannot be waited for in there
+BEGIN;
+SELECT stream_engine.stop('v');
+SELECT stream_engine.wait_state('v', 'stopped');
+ROLLBACK;
+BEGIN;
+CREATE MATERIALIZED VIEW w WITH (stream_engine.continuous) AS SELECT k FROM s;
+SAVEPOINT a;
+SELECT stream_engine.wait_state('w', 'running');
+ROLLBACK TO a;
+SELECT stream_engine.wait_for('w', '0/0');
+ROLLBACK;
+SELECT stream_engine.wait_state('v', 'running');
+
 -- a timeout is an error
 \set VERBOSITY sqlstate
 SELECT stream_engine.wait_state('v', 'stopped', '1 ms');

@@ -63,4 +63,6 @@ DROP EXTENSION stream_engine;
 SET client_min_messages = warning;
 DROP EXTENSION stream_engine CASCADE;
 SELECT to_regclass('a'), to_regclass('s'), to_regnamespace('stream_engine'), to_regnamespace('stream_engine_definitions');
+\set VERBOSITY default
+CREATE MATERIALIZED VIEW a WITH (stream_engine.continuous) AS SELECT 1 AS one;
 CREATE EXTENSION stream_engine;

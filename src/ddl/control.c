@@ -83,6 +83,8 @@ stream_engine_wait_for(PG_FUNCTION_ARGS)
 	if (pg_class_aclcheck(view, GetUserId(), ACL_SELECT) != ACLCHECK_OK)
 		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_MATVIEW, get_rel_name(view));
 
+	se_view_check_not_new(view);
+
 	/* What has been inserted up to there is readable only when it is flushed. */
 	if (lsn > GetFlushRecPtr(NULL) && lsn <= GetXLogInsertRecPtr())
 		se_retention_flush_all();
@@ -104,6 +106,7 @@ stream_engine_wait_state(PG_FUNCTION_ARGS)
 	view = view_argument(fcinfo);
 	state = state_argument(text_to_cstring(PG_GETARG_TEXT_PP(1)));
 	PreventCommandDuringRecovery("stream_engine.wait_state");
+	se_view_check_not_changed(view);
 	se_wait_state(view, state, timeout_argument(fcinfo, 2));
 	PG_RETURN_VOID();
 }

@@ -106,8 +106,8 @@ parse_options(CreateTableAsStmt *stmt, List **storage_options)
 	if (!OidIsValid(se_meta_relation("job_catalog")))
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_OBJECT),
-				 errmsg("stream_engine is not installed in this database"),
-				 errhint("Run CREATE EXTENSION stream_engine.")));
+				 errmsg("extension stream_engine is not installed in this database"),
+				 errhint("Use CREATE EXTENSION stream_engine.")));
 	options = se_view_options_parse(stmt->into->options, SE_OPTION_CREATE, storage_options);
 	if (strcmp(se_view_options_value(options, "continuous"), "true") != 0)
 		ereport(ERROR,

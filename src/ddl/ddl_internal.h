@@ -64,6 +64,10 @@ extern Oid	se_view_require(Oid relation);
 extern void se_view_check_owner(Oid view);
 extern void se_view_check_maintain(Oid view);
 
+/* ERROR (55000) if this very transaction made the view, or changed what is wanted of it. */
+extern void se_view_check_not_new(Oid view);
+extern void se_view_check_not_changed(Oid view);
+
 /* ddl/result_table.c: what a continuous view consists of. */
 typedef struct SeViewParts
 {

@@ -15,9 +15,6 @@
 #include "miscadmin.h"
 #include "runtime/runtime.h"
 #include "utils/lsyscache.h"
-#include "utils/rel.h"
-
-static void check_not_new(Oid view);
 
 bool
 se_refresh(SeUtility *utility)
@@ -35,29 +32,10 @@ se_refresh(SeUtility *utility)
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("continuous view \"%s\" cannot be refreshed WITH NO DATA", get_rel_name(view)),
 				 errhint("To empty it, drop it and create it again; to stop it, use stream_engine.stop.")));
-	check_not_new(view);
+	se_view_check_not_new(view);
 
 	mark = se_mark_write(SE_MARK_REFRESH, InvalidOid, 0, 0, NULL, 0, true, NULL);
 	SE_FAULT_POINT("refresh-after-mark");
 	se_wait_reflected(view, mark, -1, true);
 	return true;
-}
-
-/*
- * The view's worker starts when its creation is committed. A session that waited for
- * it before would wait for itself. Looked up without a lock, as all of REFRESH.
- */
-static void
-check_not_new(Oid view)
-{
-	Relation	relation = RelationIdGetRelation(view);
-	bool		is_new = relation != NULL && relation->rd_createSubid != InvalidSubTransactionId;
-
-	if (relation != NULL)
-		RelationClose(relation);
-	if (is_new)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("continuous view \"%s\" cannot be refreshed in the transaction that creates it", get_rel_name(view)),
-				 errdetail("It begins to run when the transaction is committed.")));
 }

@@ -13,6 +13,7 @@
 #include "miscadmin.h"
 #include "utils/acl.h"
 #include "utils/lsyscache.h"
+#include "utils/rel.h"
 
 Oid
 se_view_lookup(const RangeVar *name)
@@ -54,4 +55,35 @@ se_view_check_maintain(Oid view)
 {
 	if (!se_compat_may_maintain(view, GetUserId()))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_MATVIEW, get_rel_name(view));
+}
+
+/*
+ * The view's worker starts when its creation is committed: a session that waited for
+ * it before would wait for itself. Looked up without a lock, as all that waits.
+ */
+void
+se_view_check_not_new(Oid view)
+{
+	Relation	relation = RelationIdGetRelation(view);
+	bool		is_new = relation != NULL && relation->rd_createSubid != InvalidSubTransactionId;
+
+	if (relation != NULL)
+		RelationClose(relation);
+	if (is_new)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("continuous view \"%s\" cannot be waited for in the transaction that creates it", get_rel_name(view)),
+				 errdetail("It begins to run when the transaction is committed.")));
+}
+
+/* The same for what this transaction wants of it by stop or start. */
+void
+se_view_check_not_changed(Oid view)
+{
+	se_view_check_not_new(view);
+	if (se_jobs_is_uncommitted(view))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("continuous view \"%s\" cannot be waited for in the transaction that changes it", get_rel_name(view)),
+				 errdetail("Stop, start and changed options take effect when the transaction is committed.")));
 }

@@ -116,6 +116,24 @@ se_jobs_exists(Oid job)
 	return found;
 }
 
+bool
+se_jobs_is_uncommitted(Oid job)
+{
+	Relation	table;
+	SeTableScan scan;
+	HeapTuple	tuple;
+	bool		ours;
+
+	table = se_table_try_open("job_catalog", AccessShareLock);
+	if (table == NULL)
+		return false;
+	tuple = find(table, &scan, job);
+	ours = tuple != NULL && TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(tuple->t_data));
+	se_table_scan_end(&scan);
+	table_close(table, AccessShareLock);
+	return ours;
+}
+
 void
 se_jobs_insert(const SeJobMeta *meta)
 {

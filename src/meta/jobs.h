@@ -37,6 +37,8 @@ typedef struct SeJobMeta
 extern List *se_jobs_list(void);	/* SeJobMeta *, palloc'd */
 extern SeJobMeta *se_jobs_get(Oid job); /* NULL if none */
 extern bool se_jobs_exists(Oid job);
+/* Was the job's row written by the current transaction, so that nobody else sees it yet? */
+extern bool se_jobs_is_uncommitted(Oid job);
 extern void se_jobs_insert(const SeJobMeta *meta);
 extern void se_jobs_set_goal(Oid job, SeJobGoal goal);
 extern void se_jobs_set_options(Oid job, List *options);
