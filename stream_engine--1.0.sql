@@ -105,8 +105,14 @@ CREATE FUNCTION stream_engine.stream_options(OUT object text, OUT name text, OUT
 COMMENT ON FUNCTION stream_engine.stream_options() IS
     'the options of servers, streams and their columns';
 
+-- What the planner puts in the place of proctime() over a stream, so that it belongs to a row (source/proctime.c).
+CREATE FUNCTION stream_engine.proctime_of("row" tid) RETURNS timestamptz
+    LANGUAGE c STABLE STRICT PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'stream_engine_proctime_of';
+CREATE FUNCTION stream_engine.proctime_support(internal) RETURNS internal
+    LANGUAGE c STRICT AS 'MODULE_PATHNAME', 'stream_engine_proctime_support';
 CREATE FUNCTION @extschema@.proctime() RETURNS timestamptz
-    LANGUAGE c STABLE PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'stream_engine_proctime';
+    LANGUAGE c STABLE PARALLEL RESTRICTED SUPPORT stream_engine.proctime_support
+    AS 'MODULE_PATHNAME', 'stream_engine_proctime';
 COMMENT ON FUNCTION @extschema@.proctime() IS
     'in a query over a stream: the time the row''s transaction committed, never going back in log order';
 

@@ -26,6 +26,7 @@
 #include "base/shmem.h"
 #include "catalog/heap.h"
 #include "executor/executor.h"
+#include "lib/ilist.h"
 #include "log/layout.h"
 #include "log/reader.h"
 #include "log/retention.h"
@@ -87,6 +88,17 @@ typedef struct BoundedScan
 	List	   *layouts;		/* SeLayout of the catalog */
 	List	   *unpacks;		/* Unpack */
 	SeTime		proctime;		/* of the last row; never goes back */
+
+	/*
+	 * A row's ctid carries its proctime through joins and sorts: block = index into
+	 * times, offset = number of the scan. A rescan finds the same times again.
+	 */
+	OffsetNumber number;
+	SeTime	   *times;
+	BlockNumber ntimes;			/* of this pass */
+	BlockNumber known;			/* of any pass */
+	BlockNumber room;
+	dlist_node	node;			/* in MyScans */
 	MemoryContext memory;
 	MemoryContextCallback at_delete;
 } BoundedScan;
@@ -95,6 +107,10 @@ bool		se_bounded_read_empty = false;
 
 /* The scan whose row was returned last in this backend: proctime() speaks of it. */
 static BoundedScan *MyScan = NULL;
+
+/* All scans of this backend that have not ended. */
+static dlist_head MyScans = DLIST_STATIC_INIT(MyScans);
+static OffsetNumber last_number = 0;
 
 static void estimate_size(PlannerInfo *root, RelOptInfo *rel, Oid stream);
 static void make_path(PlannerInfo *root, RelOptInfo *rel, Oid stream);
@@ -109,6 +125,7 @@ static void start_reading(BoundedScan *scan);
 static void stop_reading(BoundedScan *scan);
 static bool next_message(BoundedScan *scan);
 static void begin_transaction(BoundedScan *scan);
+static void note_proctime(BoundedScan *scan);
 static void take_layout(BoundedScan *scan);
 static const Unpack *find_unpack(BoundedScan *scan, uint32 layout);
 static Unpack *make_unpack(BoundedScan *scan, MemoryContext memory, const SeLayout *layout,
@@ -130,12 +147,27 @@ se_bounded_read_fill(FdwRoutine *routine)
 }
 
 bool
-se_bounded_read_proctime(SeTime *proctime)
+se_bounded_read_proctime(ItemPointer row, SeTime *proctime)
 {
-	if (MyScan == NULL)
-		return false;
-	*proctime = MyScan->proctime;
-	return true;
+	dlist_iter	iter;
+
+	if (row == NULL)
+	{
+		if (MyScan != NULL)
+			*proctime = MyScan->proctime;
+		return MyScan != NULL;
+	}
+	dlist_foreach(iter, &MyScans)
+	{
+		BoundedScan *scan = dlist_container(BoundedScan, node, iter.cur);
+
+		if (scan->number != ItemPointerGetOffsetNumberNoCheck(row) ||
+			ItemPointerGetBlockNumberNoCheck(row) >= scan->known)
+			continue;
+		*proctime = scan->times[ItemPointerGetBlockNumberNoCheck(row)];
+		return true;
+	}
+	return false;
 }
 
 static void
@@ -174,7 +206,8 @@ make_plan(PlannerInfo *root, RelOptInfo *rel, Oid stream, ForeignPath *path,
 	{
 		AttrNumber	attno = member + FirstLowInvalidHeapAttributeNumber;
 
-		if (attno < 0 && attno != TableOidAttributeNumber)
+		if (attno < 0 && attno != TableOidAttributeNumber &&
+			!(attno == SelfItemPointerAttributeNumber && se_proctime_is_used(root->parse)))
 			ereport(ERROR,
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 					 errmsg("stream \"%s\" has no system column \"%s\"",
@@ -212,6 +245,9 @@ begin_scan(ForeignScanState *node, int eflags)
 		if (se_compat_attr_is_stored(TupleDescAttr(desc, i)) &&
 			(list_member_int(wanted, i + 1) || list_member_int(wanted, 0)))
 			scan->wanted[i] = i + 1;
+	last_number = last_number == MaxOffsetNumber ? FirstOffsetNumber : last_number + 1;
+	scan->number = last_number;
+	dlist_push_head(&MyScans, &scan->node);
 	scan->at_delete.func = forget_scan;
 	scan->at_delete.arg = scan;
 	MemoryContextRegisterResetCallback(memory, &scan->at_delete);
@@ -241,6 +277,7 @@ next_row(ForeignScanState *node)
 	memset(slot->tts_isnull, true, scan->ncolumns);
 	se_row_unpack(scan->unpack->unpacker, &scan->cursor, scan->end,
 				  slot->tts_values, slot->tts_isnull, &kind);
+	ItemPointerSet(&slot->tts_tid, scan->ntimes - 1, scan->number);
 	MyScan = scan;
 	return ExecStoreVirtualTuple(slot);
 }
@@ -323,6 +360,7 @@ stop_reading(BoundedScan *scan)
 	scan->cursor = NULL;
 	scan->commit_lsn = InvalidXLogRecPtr;
 	scan->proctime = SE_TIME_MIN;
+	scan->ntimes = 0;
 	if (MyScan == scan)
 		MyScan = NULL;
 }
@@ -356,6 +394,7 @@ next_message(BoundedScan *scan)
 
 	scan->proctime = Max(scan->proctime, message->header.clock != 0 ?
 						 message->header.clock : message->commit_time);
+	note_proctime(scan);
 	scan->unpack = find_unpack(scan, message->header.layout);
 	scan->cursor = message->body;
 	scan->end = message->body + message->header.body_len;
@@ -373,6 +412,26 @@ begin_transaction(BoundedScan *scan)
 		!XidInMVCCSnapshot(XidFromFullTransactionId(xid), scan->snapshot);
 	scan->sent_layouts = NIL;
 	MemoryContextReset(scan->sent_memory);
+}
+
+/* Let the rows that follow name scan->proctime by an index. */
+static void
+note_proctime(BoundedScan *scan)
+{
+	if (scan->ntimes > 0 && scan->times[scan->ntimes - 1] == scan->proctime)
+		return;
+	if (scan->ntimes == scan->room)
+	{
+		BlockNumber room = Max(64, scan->room * 2);
+
+		scan->times = scan->times == NULL ?
+			MemoryContextAlloc(scan->memory, room * sizeof(SeTime)) :
+			repalloc_huge(scan->times, (Size) room * sizeof(SeTime));
+		scan->room = room;
+	}
+	Assert(scan->ntimes >= scan->known || scan->times[scan->ntimes] == scan->proctime);
+	scan->times[scan->ntimes++] = scan->proctime;
+	scan->known = Max(scan->known, scan->ntimes);
 }
 
 /* A layout that holds for the rest of this transaction (N35). */
@@ -437,6 +496,9 @@ make_unpack(BoundedScan *scan, MemoryContext memory, const SeLayout *layout, Lis
 static void
 forget_scan(void *arg)
 {
-	if (MyScan == arg)
+	BoundedScan *scan = arg;
+
+	dlist_delete(&scan->node);
+	if (MyScan == scan)
 		MyScan = NULL;
 }

@@ -7,6 +7,8 @@
 
 #include "base/se.h"
 #include "foreign/fdwapi.h"
+#include "nodes/parsenodes.h"
+#include "storage/itemptr.h"
 
 /* Set the scan callbacks of a handler's routine. */
 extern void se_bounded_read_fill(FdwRoutine *routine);
@@ -19,9 +21,12 @@ extern void se_bounded_read_fill(FdwRoutine *routine);
 extern bool se_bounded_read_empty;
 
 /*
- * The proctime of the row that a bounded read of this backend returned last. False if
- * none is being read.
+ * The proctime of a row, named by its ctid, of a bounded read that this backend has not
+ * ended; or, row NULL, of the row that was returned last. False if there is none.
  */
-extern bool se_bounded_read_proctime(SeTime *proctime);
+extern bool se_bounded_read_proctime(ItemPointer row, SeTime *proctime);
+
+/* Does a query ask for the proctime of a row, so that it may use ctid? (proctime.c) */
+extern bool se_proctime_is_used(Query *query);
 
 #endif							/* SE_BOUNDED_READ_H */
