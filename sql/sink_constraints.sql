@@ -34,8 +34,9 @@ SELECT 'single', * FROM single UNION ALL SELECT 'child', * FROM child ORDER BY 1
 ALTER TABLE checked DROP CONSTRAINT small;
 ALTER TABLE required ALTER note DROP NOT NULL;
 DROP INDEX single_id;
-INSERT INTO parent VALUES (3);
-SELECT stream_engine.start(view) FROM stream_engine.jobs ORDER BY view::text;
+-- Or the row is left out.
+SELECT stream_engine.start('child', skip => (SELECT "position" FROM stream_engine.errors WHERE view = 'child'::regclass));
+SELECT stream_engine.start(view) FROM stream_engine.jobs WHERE view <> 'child'::regclass ORDER BY view::text;
 REFRESH MATERIALIZED VIEW checked;
 REFRESH MATERIALIZED VIEW required;
 REFRESH MATERIALIZED VIEW single;

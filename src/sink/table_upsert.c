@@ -70,12 +70,7 @@ se_table_upsert_apply(SeTableWriter *writer, SeRowKind kind, SePlace place,
 	if (kind == SE_ROW_UPDATE_BEFORE)
 		return;
 
-	/* See what the row before this one did, and be a command of our own. */
-	CommandCounterIncrement();
-	UpdateActiveSnapshotCommandId();
-	writer->estate->es_output_cid = GetCurrentCommandId(true);
-
-	se_table_writer_at(writer, place, values, nulls);
+	se_table_writer_begin_row(writer, place, values, nulls);
 	found = find_row(writer, values, nulls);
 	if (kind == SE_ROW_DELETE)
 	{
@@ -96,10 +91,8 @@ se_table_upsert_apply(SeTableWriter *writer, SeRowKind kind, SePlace place,
 		if (writer->written > written)
 			check_key_kept(writer, values, nulls);
 	}
-	se_table_writer_nowhere(writer);
+	se_table_writer_end_row(writer);
 	ExecClearTuple(writer->old);
-	ExecClearTuple(writer->slot);
-	ResetPerTupleExprContext(writer->estate);
 }
 
 void

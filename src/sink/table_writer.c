@@ -7,8 +7,8 @@
  * it hides would be written twice.
  *
  * A plain table takes rows by multi-insert, with entries for its indexes. A table with
- * triggers (foreign keys are triggers), or that is a partition, takes them one by one.
- * Statement triggers fire once per commit. No BulkInsertState: its small ring of
+ * triggers (foreign keys are triggers), or that is a partition, takes them one by one,
+ * each as a command of its own; statement triggers fire once per commit. No BulkInsertState: its small ring of
  * buffers would make an asynchronous commit wait for the WAL it wrote a moment ago.
  *
  * Memory: all of it is the executor state's, which ends with the commit.
@@ -92,15 +92,41 @@ se_table_writer_open(SeOperatorEnv *env, Oid table, TupleDesc input, bool upsert
 void
 se_table_writer_insert(SeTableWriter *writer, SePlace place, const Datum *values, const bool *nulls)
 {
-	se_table_writer_at(writer, place, values, nulls);
 	if (writer->row_by_row)
 	{
+		se_table_writer_begin_row(writer, place, values, nulls);
 		se_table_writer_fill_new(writer, writer->slot, values, nulls);
 		se_table_writer_insert_now(writer);
+		se_table_writer_end_row(writer);
 	}
 	else
+	{
+		se_table_writer_at(writer, place, values, nulls);
 		add_to_batch(writer, place, values, nulls);
+		se_table_writer_nowhere(writer);
+	}
+}
+
+void
+se_table_writer_begin_row(SeTableWriter *writer, SePlace place, const Datum *values, const bool *nulls)
+{
+	/* See what the row before did, and what its triggers did. */
+	CommandCounterIncrement();
+	UpdateActiveSnapshotCommandId();
+	writer->estate->es_output_cid = GetCurrentCommandId(true);
+	se_table_writer_at(writer, place, values, nulls);
+	if (writer->target->ri_TrigDesc)
+		AfterTriggerBeginQuery();
+}
+
+void
+se_table_writer_end_row(SeTableWriter *writer)
+{
+	if (writer->target->ri_TrigDesc)
+		AfterTriggerEndQuery(writer->estate);
 	se_table_writer_nowhere(writer);
+	ExecClearTuple(writer->slot);
+	ResetPerTupleExprContext(writer->estate);
 }
 
 void
@@ -161,7 +187,6 @@ se_table_writer_insert_now(SeTableWriter *writer)
 	EState	   *estate = writer->estate;
 
 	ItemPointerSetInvalid(&writer->slot->tts_tid);
-	estate->es_output_cid = GetCurrentCommandId(true);
 	ExecSimpleRelationInsert(writer->target, estate, writer->slot);
 
 	/* A BEFORE trigger that returns NULL leaves no trace but this. */
@@ -170,7 +195,6 @@ se_table_writer_insert_now(SeTableWriter *writer)
 	else
 		writer->not_taken++;
 	SE_FAULT_POINT("sink-insert");
-	ResetPerTupleExprContext(estate);
 }
 
 /* Raise if the table no longer has the result's columns. */

@@ -104,6 +104,15 @@ se_table_writer_nowhere(SeTableWriter *writer)
 	writer->env->current_batch = NULL;
 }
 
+/*
+ * Each row of a table with triggers is a command of its own: which rows share a commit
+ * is a matter of timing, and no trigger shall depend on it. And an error of an AFTER
+ * trigger, such as a foreign key's, then belongs to its row.
+ */
+extern void se_table_writer_begin_row(SeTableWriter *writer, SePlace place,
+									  const Datum *values, const bool *nulls);
+extern void se_table_writer_end_row(SeTableWriter *writer);
+
 /* Shared by both: a new row in writer->slot, and inserting it now. */
 extern void se_table_writer_fill_new(SeTableWriter *writer, TupleTableSlot *slot,
 									 const Datum *values, const bool *nulls);
