@@ -9,6 +9,7 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "base/compat.h"
 #include "catalog/pg_aggregate.h"
 #include "executor/executor.h"
 #include "executor/nodeAgg.h"
@@ -219,6 +220,8 @@ make_stand_in(SeAggFn *fn)
 	agg->ss.ps.state = CreateExecutorState();
 	agg->tmpcontext = CreateStandaloneExprContext();
 	agg->curaggcontext = makeNode(ExprContext);
+	agg->curaggcontext->ecxt_per_query_memory = CurrentMemoryContext;
+	agg->curaggcontext->ecxt_estate = agg->ss.ps.state;
 	agg->ss.ps.ps_ExprContext = agg->tmpcontext;
 	agg->numaggs = agg->numtrans = 1;
 	peragg->aggref = fn->aggref;

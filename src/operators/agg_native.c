@@ -13,6 +13,7 @@
  */
 #include "postgres.h"
 
+#include "base/compat.h"
 #include "common/int.h"
 #include "operators/agg_internal.h"
 #include "utils/builtins.h"

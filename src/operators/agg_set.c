@@ -6,6 +6,7 @@
  */
 #include "postgres.h"
 
+#include "base/compat.h"
 #include "base/fault.h"
 #include "operators/agg_call.h"
 #include "operators/agg_distinct.h"

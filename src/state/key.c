@@ -4,6 +4,7 @@
  */
 #include "postgres.h"
 
+#include "base/compat.h"
 #include "base/fault.h"
 #include "catalog/pg_collation_d.h"
 #include "catalog/pg_operator_d.h"

@@ -4,6 +4,7 @@
  */
 #include "postgres.h"
 
+#include "base/compat.h"
 #include "state/value.h"
 
 void
