@@ -122,6 +122,8 @@ at_mark(Oid stream, SeLogPosition *position)
 	CurrentResourceOwner = owner;
 
 	SE_FAULT_POINT("create-after-mark");
+	if (SE_FAULT_WRONG("wrong-creator-forgotten"))
+		xid = ordinal = 0;
 	se_position_at_mark(position, start, xid, ordinal);
 }
 

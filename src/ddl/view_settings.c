@@ -9,6 +9,7 @@
  */
 #include "postgres.h"
 
+#include "base/fault.h"
 #include "catalog/namespace.h"
 #include "ddl/view_settings.h"
 #include "lib/stringinfo.h"
@@ -54,6 +55,8 @@ se_view_settings_capture(void)
 {
 	List	   *settings = NIL;
 
+	if (SE_FAULT_WRONG("wrong-settings-forgotten"))
+		return NIL;
 	for (int i = 0; i < lengthof(kept); i++)
 	{
 		const char *value = GetConfigOption(kept[i], true, false);

@@ -13,6 +13,7 @@
  */
 #include "postgres.h"
 
+#include "base/fault.h"
 #include "ddl/ddl_internal.h"
 #include "executor/executor.h"
 #include "meta/jobs.h"
@@ -99,7 +100,7 @@ is_guarded(Oid relation)
 	bool		found;
 	bool		guarded;
 
-	if (!OidIsValid(se_meta_relation("job_catalog")))
+	if (!OidIsValid(se_meta_relation("job_catalog")) || SE_FAULT_WRONG("wrong-guard-asleep"))
 		return false;
 	if (answers == NULL)
 	{
