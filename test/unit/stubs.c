@@ -17,6 +17,7 @@
 #include "nodes/memnodes.h"
 #include "nodes/pg_list.h"
 #include "utils/datum.h"
+#include "utils/hsearch.h"
 #include "utils/memutils.h"
 
 /* ------------------------------------------------------------- variables */
@@ -702,4 +703,57 @@ TupleDescInitEntry(TupleDesc desc, AttrNumber attnum, const char *name, Oid type
 		return;
 	}
 	se_stub_missing("TupleDescInitEntry of an unknown type");
+}
+
+/* ---- hash tables: a list, enough for what tests put in ---- */
+
+struct HTAB
+{
+	Size		keysize;
+	Size		entrysize;
+	struct HashElement *first;
+};
+
+typedef struct HashElement
+{
+	struct HashElement *next;
+	uint64		entry[FLEXIBLE_ARRAY_MEMBER];
+} HashElement;
+
+HTAB *
+hash_create(const char *tabname, long nelem, const HASHCTL *info, int flags)
+{
+	HTAB	   *hash = MemoryContextAllocZero(info->hcxt, sizeof(HTAB));
+
+	Assert((flags & (HASH_ELEM | HASH_BLOBS | HASH_CONTEXT)) == (HASH_ELEM | HASH_BLOBS | HASH_CONTEXT));
+	hash->keysize = info->keysize;
+	hash->entrysize = info->entrysize;
+	return hash;
+}
+
+void *
+hash_search(HTAB *hash, const void *key, HASHACTION action, bool *found)
+{
+	HashElement **place = &hash->first;
+	HashElement *element;
+
+	while (*place != NULL && memcmp((*place)->entry, key, hash->keysize) != 0)
+		place = &(*place)->next;
+	element = *place;
+	if (found != NULL)
+		*found = element != NULL;
+	if (action == HASH_REMOVE && element != NULL)
+		*place = element->next;
+	if (action == HASH_ENTER && element == NULL)
+	{
+		element = *place = calloc(1, sizeof(HashElement) + hash->entrysize);
+		memcpy(element->entry, key, hash->keysize);
+	}
+	return element == NULL ? NULL : element->entry;
+}
+
+bool
+TransactionIdPrecedes(TransactionId id1, TransactionId id2)
+{
+	return (int32) (id1 - id2) < 0;
 }
