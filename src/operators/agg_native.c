@@ -8,14 +8,16 @@
  * an error; min and max keep the older value only if it is strictly better, which
  * decides which of two equal images (0 and -0, 1.0 and 1.00) is shown.
  *
- * One switch per call and batch, then a loop over rows. Numerics are added by
- * PostgreSQL's own function, in the caller's short-lived context.
+ * One switch per call and batch, then a loop over rows. Numerics are
+ * added as 128-bit numbers while they fit (agg_numeric.h), the others by PostgreSQL's
+ * own function, in the caller's short-lived context.
  */
 #include "postgres.h"
 
 #include "base/compat.h"
 #include "common/int.h"
 #include "operators/agg_internal.h"
+#include "operators/agg_numeric.h"
 #include "utils/builtins.h"
 #include "utils/date.h"
 #include "utils/float.h"
@@ -50,8 +52,11 @@ typedef struct FloatSumAcc
 
 typedef struct NumericSumAcc
 {
-	SeAggBlob	sum;
-	int64		n;
+	uint64		low;			/* of what fits: units of 10^-8, 128 bits */
+	int64		high;
+	int64		scale;			/* greatest display scale of that */
+	SeAggBlob	rest;			/* sum of what does not fit, if used */
+	int64		n;				/* values in both */
 } NumericSumAcc;
 
 typedef struct ValueAcc			/* min, max by value */
@@ -73,6 +78,9 @@ typedef enum Family
 
 static Family family_of(SeAggNative native);
 static void take_numeric(SeAggHome *home, NumericSumAcc *acc, Datum value);
+static void take_units(SeAggHome *home, NumericSumAcc *acc, int128 units, int64 scale);
+static void take_rest(SeAggHome *home, NumericSumAcc *acc, Datum value);
+static Numeric numeric_sum_of(const NumericSumAcc *acc);
 static bool value_better(SeAggNative native, Datum old, Datum new);
 static bool reference_better(const SeAggSlot *slot, Datum old, Datum new);
 static void take_reference(const SeAggSlot *slot, SeAggHome *home, SeAggBlob *acc, Datum value);
@@ -84,6 +92,12 @@ add_wide(WideSumAcc *acc, uint64 low, int64 high)
 {
 	acc->low += low;
 	acc->high += high + (acc->low < low);
+}
+
+static inline int128
+wide_value(uint64 low, int64 high)
+{
+	return (int128) (((uint128) (uint64) high << 64) | low);
 }
 
 /* PostgreSQL wraps here: an addition that overflows in int4_sum is not an error. */
@@ -329,9 +343,16 @@ se_native_merge(const SeAggSlot *slot, SeAggHome *home, char *to, const char *fr
 		case FAMILY_NUMERIC_SUM:
 			if (((const NumericSumAcc *) from)->n == 0)
 				return;
-			take_numeric(home, (NumericSumAcc *) to, PointerGetDatum(((const NumericSumAcc *) from)->sum.bytes));
-			((NumericSumAcc *) to)->n += ((const NumericSumAcc *) from)->n;
-			return;
+			{
+				NumericSumAcc *a = (NumericSumAcc *) to;
+				const NumericSumAcc *b = (const NumericSumAcc *) from;
+
+				take_units(home, a, wide_value(b->low, b->high), b->scale);
+				if (b->rest.used > 0)
+					take_rest(home, a, PointerGetDatum(b->rest.bytes));
+				a->n += b->n;
+				return;
+			}
 		case FAMILY_VALUE:
 			{
 				ValueAcc   *a = (ValueAcc *) to;
@@ -405,15 +426,11 @@ se_native_final(const SeAggSlot *slot, const char *acc, bool *isnull)
 				*isnull = a->n == 0;
 				if (*isnull)
 					return (Datum) 0;
-				sum = (Numeric) a->sum.bytes;
-				if (slot->native == SE_NATIVE_AVG_NUMERIC)
-				{
-					/* As numeric_avg: what is not a number is its own average. */
-					if (numeric_is_nan(sum) || numeric_is_inf(sum))
-						return PointerGetDatum(PG_DETOAST_DATUM_COPY(PointerGetDatum(sum)));
+				sum = numeric_sum_of(a);
+				/* As numeric_avg: what is not a number is its own average. */
+				if (slot->native == SE_NATIVE_AVG_NUMERIC && !numeric_is_nan(sum) && !numeric_is_inf(sum))
 					return quotient(sum, a->n);
-				}
-				return PointerGetDatum(PG_DETOAST_DATUM_COPY(PointerGetDatum(sum)));
+				return NumericGetDatum(sum);
 			}
 		case FAMILY_VALUE:
 			*isnull = ((const ValueAcc *) acc)->n == 0;
@@ -443,9 +460,12 @@ se_native_save(const SeAggSlot *slot, const char *acc, StringInfo out)
 	{
 		case FAMILY_NUMERIC_SUM:
 			se_record_put_i64(out, ((const NumericSumAcc *) acc)->n);
-			se_record_put_u32(out, ((const NumericSumAcc *) acc)->sum.used);
-			appendBinaryStringInfo(out, ((const NumericSumAcc *) acc)->sum.bytes,
-								   (int) ((const NumericSumAcc *) acc)->sum.used);
+			se_record_put_i64(out, (int64) ((const NumericSumAcc *) acc)->low);
+			se_record_put_i64(out, ((const NumericSumAcc *) acc)->high);
+			se_record_put_i64(out, ((const NumericSumAcc *) acc)->scale);
+			se_record_put_u32(out, ((const NumericSumAcc *) acc)->rest.used);
+			appendBinaryStringInfo(out, ((const NumericSumAcc *) acc)->rest.bytes,
+								   (int) ((const NumericSumAcc *) acc)->rest.used);
 			return;
 		case FAMILY_REFERENCE:
 			se_record_put_u32(out, ((const SeAggBlob *) acc)->used);
@@ -483,9 +503,12 @@ se_native_load(const SeAggSlot *slot, SeAggHome *home, char *acc, SeRecordReader
 	{
 		case FAMILY_NUMERIC_SUM:
 			((NumericSumAcc *) acc)->n = se_record_i64(reader);
-			load_blob(home, &((NumericSumAcc *) acc)->sum, reader);
-			if ((((NumericSumAcc *) acc)->n == 0) != (((NumericSumAcc *) acc)->sum.used == 0))
+			((NumericSumAcc *) acc)->low = (uint64) se_record_i64(reader);
+			((NumericSumAcc *) acc)->high = se_record_i64(reader);
+			((NumericSumAcc *) acc)->scale = se_record_i64(reader);
+			if (((NumericSumAcc *) acc)->scale < 0 || ((NumericSumAcc *) acc)->scale > SE_NUMERIC_MAX_SCALE)
 				se_record_corrupted();
+			load_blob(home, &((NumericSumAcc *) acc)->rest, reader);
 			return;
 		case FAMILY_REFERENCE:
 			load_blob(home, (SeAggBlob *) acc, reader);
@@ -496,18 +519,57 @@ se_native_load(const SeAggSlot *slot, SeAggHome *home, char *acc, SeRecordReader
 	}
 }
 
-/* The sum's display scale is the largest of its values', as in PostgreSQL. */
+/* One more value; the count is the caller's. */
 static void
 take_numeric(SeAggHome *home, NumericSumAcc *acc, Datum value)
 {
-	Datum		sum = value;
+	int128		units;
+	int			scale;
 
-	if (acc->n > 0)
-		sum = NumericGetDatum(numeric_add_opt_error((Numeric) acc->sum.bytes,
+	if (se_numeric_to_units(value, &units, &scale))
+		take_units(home, acc, units, scale);
+	else
+		take_rest(home, acc, value);
+}
+
+static void
+take_units(SeAggHome *home, NumericSumAcc *acc, int128 units, int64 scale)
+{
+	int128		sum;
+
+	if (__builtin_add_overflow(wide_value(acc->low, acc->high), units, &sum))
+	{
+		take_rest(home, acc, NumericGetDatum(se_numeric_from_units(units, (int) scale)));
+		return;
+	}
+	acc->low = (uint64) sum;
+	acc->high = (int64) (sum >> 64);
+	acc->scale = Max(acc->scale, scale);
+}
+
+/* The sum's display scale is the largest of its values', as in PostgreSQL. */
+static void
+take_rest(SeAggHome *home, NumericSumAcc *acc, Datum value)
+{
+	Datum		sum;
+
+	if (acc->rest.used > 0)
+		sum = NumericGetDatum(numeric_add_opt_error((Numeric) acc->rest.bytes,
 													DatumGetNumeric(value), NULL));
 	else
 		sum = PointerGetDatum(PG_DETOAST_DATUM(value));
-	se_agg_blob_set(home->arena, &acc->sum, DatumGetPointer(sum), VARSIZE_ANY(DatumGetPointer(sum)));
+	se_agg_blob_set(home->arena, &acc->rest, DatumGetPointer(sum), VARSIZE_ANY(DatumGetPointer(sum)));
+}
+
+/* Both parts, in the current context. */
+static Numeric
+numeric_sum_of(const NumericSumAcc *acc)
+{
+	Numeric		sum = se_numeric_from_units(wide_value(acc->low, acc->high), (int) acc->scale);
+
+	if (acc->rest.used > 0)
+		sum = numeric_add_opt_error(sum, (Numeric) acc->rest.bytes, NULL);
+	return sum;
 }
 
 static bool
@@ -576,7 +638,7 @@ static Numeric
 wide_to_numeric(const WideSumAcc *acc)
 {
 	const int64 part = INT64CONST(1000000000000000000);
-	int128		sum = (int128) (((uint128) (uint64) acc->high << 64) | acc->low);
+	int128		sum = wide_value(acc->low, acc->high);
 	Numeric		result;
 
 	if (acc->high == (int64) acc->low >> 63)
