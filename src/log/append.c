@@ -413,6 +413,12 @@ se_append_next_ordinal(void)
 	return MyWrites.next_ordinal;
 }
 
+void
+se_append_forget_layouts(void)
+{
+	MyWrites.layouts = NIL;
+}
+
 bool
 se_append_in_use(void)
 {

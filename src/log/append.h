@@ -34,6 +34,12 @@ extern void se_append_watermark(Oid stream, SeTime watermark);
 /* Ordinal the next row or mark of this transaction gets (start marks need it). */
 extern uint64 se_append_next_ordinal(void);
 
+/*
+ * Bring layouts again with the next rows: whoever begins to read here (a start mark) has
+ * not seen those that were sent before.
+ */
+extern void se_append_forget_layouts(void);
+
 /* Did this transaction write messages? */
 extern bool se_append_in_use(void);
 

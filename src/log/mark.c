@@ -43,6 +43,8 @@ se_mark_write(SeMarkKind mark, Oid relation, uint64 xid, uint64 ordinal,
 	end = se_message_write(&header, body, false);
 	if (start != NULL)
 		*start = ProcLastRecPtr;
+	if (mark == SE_MARK_START)
+		se_append_forget_layouts();
 	if (flush)
 		XLogFlush(end);
 	se_job_slot_wake_readers(MyDatabaseId, end);
