@@ -51,6 +51,14 @@ static void reflect(SeTask *task, const Stand *stand);
 static void finish(SeTask *task, const Stand *stand, bool full);
 static void clear_failures(SeTask *task);
 
+void
+se_commit_begin(SeTask *task)
+{
+	task->restart_lsn = stand_of_sources(task).restart_lsn;
+	pg_atomic_write_u64(&task->slot->restart_lsn, task->restart_lsn);
+	se_commit_publish(task);
+}
+
 bool
 se_commit_run(SeTask *task)
 {

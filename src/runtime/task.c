@@ -34,6 +34,8 @@ static bool MyEndIsOrderly = false;
 
 static SeTask *attach(Oid database, const SeTaskTicket *ticket);
 static void detach(int code, Datum arg);
+static bool come_up(SeTask *task);
+static SeRoundOutcome turn(SeTask *task, bool stopping);
 static void run(SeTask *task);
 static uint64 count_wakes(void);
 static bool commit_is_due(SeTask *task, SeRoundOutcome outcome);
@@ -138,25 +140,65 @@ detach(int code, Datum arg)
 	se_job_slot_wake_coordinator(DatumGetObjectId(arg));
 }
 
-static void
-run(SeTask *task)
+/* Restore, and say that we run. False if the catalog no longer asks for us. */
+static bool
+come_up(SeTask *task)
 {
-	TimestampTz busy_since = GetCurrentTimestamp();
-
 	if (!se_task_setup(task))
-	{
-		leave(SE_JOB_STOPPING);
-		return;
-	}
+		return false;
 	name_ourselves(task);
 	se_task_watch(task);
-	se_commit_publish(task);
+	se_commit_begin(task);
+
+	/* It may say STOPPING already. */
 	LWLockAcquire(se_job_slot_lock(), LW_EXCLUSIVE);
 	if (MySlot->state == SE_JOB_STARTING)
 		MySlot->state = SE_JOB_RUNNING;
 	LWLockRelease(se_job_slot_lock());
 	ConditionVariableBroadcast(&MySlot->changed);
+	return true;
+}
 
+/*
+ * One turn: a round, and a commit if one is due. A worker that is to stop reads
+ * nothing more, but finishes what a full output cut short.
+ */
+static SeRoundOutcome
+turn(SeTask *task, bool stopping)
+{
+	SeRoundOutcome outcome = SE_ROUND_IDLE;
+
+	if (!stopping || task->resuming)
+		outcome = se_round_run(task);
+	switch (outcome)
+	{
+		case SE_ROUND_GONE:
+			break;
+		case SE_ROUND_OUTDATED:
+			/* What it left unfinished is in its state: the successor goes on. */
+			if (task->dirty && !se_commit_run(task))
+				return SE_ROUND_GONE;
+			break;
+		default:
+			if (stopping ? task->dirty : commit_is_due(task, outcome))
+				return se_commit_run(task) ? outcome : SE_ROUND_GONE;
+			if (!task->dirty && !task->resuming)
+				se_commit_reflect(task);
+			break;
+	}
+	return outcome;
+}
+
+static void
+run(SeTask *task)
+{
+	TimestampTz busy_since = GetCurrentTimestamp();
+
+	if (!come_up(task))
+	{
+		leave(SE_JOB_STOPPING);
+		return;
+	}
 	for (;;)
 	{
 		uint64		wakes = count_wakes();
@@ -167,29 +209,18 @@ run(SeTask *task)
 		ResetLatch(MyLatch);
 		se_worker_between();
 		stopping = *(volatile SeJobState *) &MySlot->state == SE_JOB_STOPPING;
-		outcome = stopping && !task->resuming ? SE_ROUND_IDLE : se_round_run(task);
+		outcome = turn(task, stopping);
 
 		if (outcome == SE_ROUND_OUTDATED)
 		{
-			/* What it left unfinished is in its state: the successor goes on. */
-			if (task->dirty)
-				(void) se_commit_run(task);
 			leave(SE_JOB_STARTING);
 			return;
-		}
-		if (outcome != SE_ROUND_GONE)
-		{
-			if (stopping ? task->dirty : commit_is_due(task, outcome))
-				outcome = se_commit_run(task) ? outcome : SE_ROUND_GONE;
-			else if (!task->dirty && !task->resuming)
-				se_commit_reflect(task);
 		}
 		if (outcome == SE_ROUND_GONE || (stopping && !task->dirty))
 		{
 			leave(SE_JOB_STOPPING);
 			return;
 		}
-
 		if (outcome == SE_ROUND_IDLE && wakes == count_wakes())
 		{
 			TimestampTz idle_since = GetCurrentTimestamp();
@@ -247,8 +278,10 @@ wait_for_work(SeTask *task)
 		se_commit_publish(task);
 		pgstat_report_stat(true);
 	}
+	pgstat_report_activity(STATE_IDLE, NULL);
 	(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, timeout,
 					 wait_event);
+	pgstat_report_activity(STATE_RUNNING, NULL);
 }
 
 /* End in good order, telling the coordinator what to do next by the state. */

@@ -89,6 +89,9 @@ extern bool se_task_is_outdated(SeTask *task);
 /* runtime/round.c */
 extern SeRoundOutcome se_round_run(SeTask *task);
 
+/* The last commit is where we stand: take its numbers over and publish them. */
+extern void se_commit_begin(SeTask *task);
+
 /* runtime/commit.c. False if the result table is gone. */
 extern bool se_commit_run(SeTask *task);
 
