@@ -48,7 +48,7 @@ static void write_operators(SeTask *task);
 static void write_positions(SeTask *task);
 static Stand stand_of_sources(const SeTask *task);
 static void reflect(SeTask *task, const Stand *stand);
-static void finish(SeTask *task, const Stand *stand, bool full);
+static void finish(SeTask *task, const Stand *stand, bool full, int64 took);
 static void clear_failures(SeTask *task);
 
 void
@@ -77,7 +77,7 @@ se_commit_run(SeTask *task)
 	took = GetCurrentTimestamp() - begun;
 	task->commit_us += took;
 	pg_atomic_write_u64(&task->slot->counters[SE_COUNT_LAST_COMMIT_US], took);
-	finish(task, &stand, full);
+	finish(task, &stand, full, took);
 	SE_FAULT_POINT("commit-done");
 	return true;
 }
@@ -220,7 +220,7 @@ stand_of_sources(const SeTask *task)
 
 /* The commit is visible: tell the operators, the sources and everybody who waits. */
 static void
-finish(SeTask *task, const Stand *stand, bool full)
+finish(SeTask *task, const Stand *stand, bool full, int64 took)
 {
 	SeChain    *chain = task->chain;
 	SeJobSlot  *slot = task->slot;
@@ -237,6 +237,13 @@ finish(SeTask *task, const Stand *stand, bool full)
 	task->env.state_touched = false;
 	task->sink_rows = chain->sink->rows_in;
 	task->last_commit = GetCurrentTimestamp();
+
+	/*
+	 * At most a third of the time goes into commits. A unit that is far behind
+	 * then also saves less state that is gone again before anybody could need it.
+	 */
+	task->next_commit = task->last_commit +
+		Max(1000 * (int64) task->checkpoint_interval, 2 * took);
 	task->commit_bytes += se_store_last_bytes(task->store);
 	if (full)
 		task->resuming = !SE_FAULT_WRONG("wrong-no-commit-after-output");

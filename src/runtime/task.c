@@ -248,7 +248,7 @@ commit_is_due(SeTask *task, SeRoundOutcome outcome)
 		return true;
 	if (!task->dirty)
 		return outcome == SE_ROUND_IDLE && se_commit_lags(task);
-	if (GetCurrentTimestamp() - task->last_commit >= 1000 * (int64) task->checkpoint_interval)
+	if (GetCurrentTimestamp() >= task->next_commit)
 		return true;
 
 	/* A REFRESH: as soon as what it asks for was read. */
@@ -268,11 +268,8 @@ wait_for_work(SeTask *task)
 	if (wait_event == 0)
 		wait_event = se_compat_wait_event("StreamEngineTask");
 	if (task->dirty)
-	{
-		TimestampTz due = task->last_commit + 1000 * (int64) task->checkpoint_interval;
-
-		timeout = Min(timeout, TimestampDifferenceMilliseconds(GetCurrentTimestamp(), due));
-	}
+		timeout = Min(timeout, TimestampDifferenceMilliseconds(GetCurrentTimestamp(),
+															   task->next_commit));
 	else
 	{
 		se_commit_publish(task);

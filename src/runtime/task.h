@@ -63,6 +63,7 @@ typedef struct SeTask
 	int64		rows_out_base;
 	XLogRecPtr	restart_lsn;
 	TimestampTz last_commit;
+	TimestampTz next_commit;	/* not before this while the unit is dirty */
 	uint64		sink_rows;		/* rows the sink had taken by then */
 
 	/* since then */

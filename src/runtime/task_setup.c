@@ -65,6 +65,7 @@ se_task_setup(SeTask *task)
 
 	task->resuming = true;		/* a firing may have been cut by the last commit */
 	task->last_commit = GetCurrentTimestamp();
+	task->next_commit = task->last_commit + 1000 * (int64) task->checkpoint_interval;
 	SE_FAULT_POINT("worker-restored");
 	return true;
 }
