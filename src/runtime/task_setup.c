@@ -29,6 +29,7 @@
 static SeJobMeta *read_meta(SeTask *task);
 static bool lock_streams(SeTask *task, const SeJobMeta *meta);
 static void read_options(SeTask *task, const SeJobMeta *meta);
+static void refuse_restart(const SeTask *task);
 static void check_privileges(const SeGraph *graph);
 static void make_area(SeTask *task);
 static void open_sources(SeTask *task);
@@ -45,6 +46,7 @@ se_task_setup(SeTask *task)
 		return false;
 	se_worker_apply_settings(meta);
 	read_options(task, meta);
+	refuse_restart(task);
 
 	if (!se_worker_begin(task->job, true))
 		return false;
@@ -133,6 +135,21 @@ lock_streams(SeTask *task, const SeJobMeta *meta)
 	foreach(cell, meta->streams)
 		LockRelationOid(lfirst_oid(cell), AccessShareLock);
 	return SearchSysCacheExists1(RELOID, ObjectIdGetDatum(task->job));
+}
+
+/*
+ * With restart = none a worker that was terminated is not replaced either. Its own end
+ * could not write that down, so its successor does, by this error.
+ */
+static void
+refuse_restart(const SeTask *task)
+{
+	if (strcmp(task->restart_option, "none") == 0 && task->slot->failures > 0)
+		ereport(ERROR,
+				(errcode(task->slot->error_sqlstate),
+				 errmsg("continuous view %s is not restarted after an error", task->name),
+				 errdetail("The error was: %s", task->slot->error),
+				 errhint("It has stream_engine.restart = none; use SELECT stream_engine.start(view).")));
 }
 
 /* May the owner, who is the current user, still read what the query reads? */

@@ -66,6 +66,19 @@ state_is('plain', 'running');
 $node->refresh('plain');
 is($node->sql('SELECT count(*) FROM plain'), '5', 'what came meanwhile');
 
+# With restart = none no end but a stop is followed by a new start.
+$node->sql(q{CREATE MATERIALIZED VIEW once WITH (stream_engine.continuous, stream_engine.restart = none) AS SELECT id FROM s});
+$node->refresh('once');
+$node->sql("SELECT pg_terminate_backend(" . task_pid('once') . ")");
+state_is('once', 'failed', 'a terminated worker is not replaced with restart = none');
+$node->sql(q{SELECT stream_engine.start('once')});
+$node->refresh('once');
+$node->sql("SELECT pg_cancel_backend(" . task_pid('once') . ")");
+$node->sql(q{INSERT INTO s VALUES (5, 'again')});
+state_is('once', 'failed', 'nor a cancelled one');
+is($node->sql(q{SELECT string_agg(sqlstate, ',' ORDER BY seq) FROM stream_engine.job_errors WHERE job = 'once'::regclass}), '57P01,57014', 'both are recorded');
+$node->sql('DROP MATERIALIZED VIEW once');
+
 # Coordinator and launcher can go at any time; the views do not notice.
 $node->sql(q{SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'stream_engine coordinator'});
 $node->sql(q{INSERT INTO s VALUES (6, 'six')});
@@ -76,7 +89,7 @@ $node->sql(q{SELECT stream_engine.stop('plain')});
 state_is('plain', 'stopped', 'the new coordinator knows the running workers');
 $node->sql(q{SELECT stream_engine.start('plain')});
 $node->refresh('plain');
-is($node->sql('SELECT count(*) FROM plain'), '6', 'exactly the rows');
+is($node->sql('SELECT count(*) FROM plain'), '7', 'exactly the rows');
 
 # A lock the worker waits for, held by the session that waits for the worker.
 my $blocker = $node->background_psql('postgres', on_error_stop => 0);
@@ -88,7 +101,7 @@ like($blocker->{stderr}, qr/deadlock detected/, 'waiting for a worker that waits
 $blocker->query('ROLLBACK');
 $blocker->quit;
 $node->refresh('plain');
-is($node->sql('SELECT count(*) FROM plain'), '7', 'afterwards all is well');
+is($node->sql('SELECT count(*) FROM plain'), '8', 'afterwards all is well');
 
 # The result table gets a column, a trigger, another owner while the view runs.
 $node->sql(q{ALTER TABLE plain ADD COLUMN note text DEFAULT 'none'});
