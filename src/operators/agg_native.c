@@ -451,29 +451,78 @@ se_native_final(const SeAggSlot *slot, const char *acc, bool *isnull)
 	pg_unreachable();
 }
 
-/* By-value accumulators are their own bytes; pg_upgrade keeps integer and float formats. */
+/* 128 bits: 1 if they fit into 64 and one varint, else 0 and 16 bytes. */
+static void
+save_wide(uint64 low, int64 high, StringInfo out)
+{
+	bool		small = high == (int64) low >> 63;
+
+	se_record_put_u8(out, small);
+	if (small)
+		se_record_put_signed(out, (int64) low);
+	else
+	{
+		se_record_put_i64(out, (int64) low);
+		se_record_put_i64(out, high);
+	}
+}
+
+static void
+load_wide(SeRecordReader *reader, uint64 *low, int64 *high)
+{
+	if (se_record_u8(reader))
+	{
+		*low = (uint64) se_record_signed(reader);
+		*high = (int64) *low >> 63;
+	}
+	else
+	{
+		*low = (uint64) se_record_i64(reader);
+		*high = se_record_i64(reader);
+	}
+}
+
+/* Counts and sums as varints, the rest as its bytes: pg_upgrade keeps these formats. */
 void
 se_native_save(const SeAggSlot *slot, const char *acc, StringInfo out)
 {
 	acc += slot->offset;
 	switch (family_of(slot->native))
 	{
+		case FAMILY_COUNT:
+			se_record_put_signed(out, ((const CountAcc *) acc)->n);
+			return;
+		case FAMILY_INT_SUM:
+			se_record_put_signed(out, ((const IntSumAcc *) acc)->n);
+			se_record_put_signed(out, ((const IntSumAcc *) acc)->sum);
+			return;
+		case FAMILY_WIDE_SUM:
+			se_record_put_signed(out, ((const WideSumAcc *) acc)->n);
+			save_wide(((const WideSumAcc *) acc)->low, ((const WideSumAcc *) acc)->high, out);
+			return;
+		case FAMILY_FLOAT_SUM:
+			se_record_put_signed(out, ((const FloatSumAcc *) acc)->n);
+			appendBinaryStringInfo(out, (const char *) &((const FloatSumAcc *) acc)->sum, sizeof(float8));
+			return;
 		case FAMILY_NUMERIC_SUM:
-			se_record_put_i64(out, ((const NumericSumAcc *) acc)->n);
-			se_record_put_i64(out, (int64) ((const NumericSumAcc *) acc)->low);
-			se_record_put_i64(out, ((const NumericSumAcc *) acc)->high);
-			se_record_put_i64(out, ((const NumericSumAcc *) acc)->scale);
-			se_record_put_u32(out, ((const NumericSumAcc *) acc)->rest.used);
-			appendBinaryStringInfo(out, ((const NumericSumAcc *) acc)->rest.bytes,
-								   (int) ((const NumericSumAcc *) acc)->rest.used);
+			{
+				const NumericSumAcc *a = (const NumericSumAcc *) acc;
+
+				se_record_put_signed(out, a->n);
+				save_wide(a->low, a->high, out);
+				se_record_put_signed(out, a->scale);
+				se_record_put_u32(out, a->rest.used);
+				appendBinaryStringInfo(out, a->rest.bytes, (int) a->rest.used);
+				return;
+			}
+		case FAMILY_VALUE:
+			se_record_put_signed(out, ((const ValueAcc *) acc)->n);
+			se_record_put_signed(out, (int64) ((const ValueAcc *) acc)->value);
 			return;
 		case FAMILY_REFERENCE:
 			se_record_put_u32(out, ((const SeAggBlob *) acc)->used);
 			appendBinaryStringInfo(out, ((const SeAggBlob *) acc)->bytes,
 								   (int) ((const SeAggBlob *) acc)->used);
-			return;
-		default:
-			appendBinaryStringInfo(out, acc, (int) slot->size);
 			return;
 	}
 }
@@ -501,20 +550,39 @@ se_native_load(const SeAggSlot *slot, SeAggHome *home, char *acc, SeRecordReader
 	acc += slot->offset;
 	switch (family_of(slot->native))
 	{
+		case FAMILY_COUNT:
+			((CountAcc *) acc)->n = se_record_signed(reader);
+			return;
+		case FAMILY_INT_SUM:
+			((IntSumAcc *) acc)->n = se_record_signed(reader);
+			((IntSumAcc *) acc)->sum = se_record_signed(reader);
+			return;
+		case FAMILY_WIDE_SUM:
+			((WideSumAcc *) acc)->n = se_record_signed(reader);
+			load_wide(reader, &((WideSumAcc *) acc)->low, &((WideSumAcc *) acc)->high);
+			return;
+		case FAMILY_FLOAT_SUM:
+			((FloatSumAcc *) acc)->n = se_record_signed(reader);
+			memcpy(&((FloatSumAcc *) acc)->sum, se_record_bytes(reader, sizeof(float8)), sizeof(float8));
+			return;
 		case FAMILY_NUMERIC_SUM:
-			((NumericSumAcc *) acc)->n = se_record_i64(reader);
-			((NumericSumAcc *) acc)->low = (uint64) se_record_i64(reader);
-			((NumericSumAcc *) acc)->high = se_record_i64(reader);
-			((NumericSumAcc *) acc)->scale = se_record_i64(reader);
-			if (((NumericSumAcc *) acc)->scale < 0 || ((NumericSumAcc *) acc)->scale > SE_NUMERIC_MAX_SCALE)
-				se_record_corrupted();
-			load_blob(home, &((NumericSumAcc *) acc)->rest, reader);
+			{
+				NumericSumAcc *a = (NumericSumAcc *) acc;
+
+				a->n = se_record_signed(reader);
+				load_wide(reader, &a->low, &a->high);
+				a->scale = se_record_signed(reader);
+				if (a->scale < 0 || a->scale > SE_NUMERIC_MAX_SCALE)
+					se_record_corrupted();
+				load_blob(home, &a->rest, reader);
+				return;
+			}
+		case FAMILY_VALUE:
+			((ValueAcc *) acc)->n = se_record_signed(reader);
+			((ValueAcc *) acc)->value = (Datum) se_record_signed(reader);
 			return;
 		case FAMILY_REFERENCE:
 			load_blob(home, (SeAggBlob *) acc, reader);
-			return;
-		default:
-			memcpy(acc, se_record_bytes(reader, slot->size), slot->size);
 			return;
 	}
 }

@@ -14,10 +14,13 @@
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
+/* A record of entries is about this long: about half a chunk of the checkpoint. */
+#define RECORD_SIZE 4000
+
 static void describe_slot(SeAggSet *set, SeAggSlot *slot, const SeAggCall *call, TupleDesc input);
 static int	keep_filtered(SeAggSet *set, const SeAggSlot *slot, const SeBatch *batch,
 						  const int *rows, char **accs, int n);
-static void write_put(SeAggSet *set, SeAggHome *home, SeEntry *entry, uint32 snapshot, StringInfo out);
+static void write_put(SeAggSet *set, SeAggHome *home, SeEntry *entry, StringInfo one, StringInfo out);
 
 SeAggSet *
 se_agg_set_new(List *calls, TupleDesc input, SeOperatorEnv *env)
@@ -239,6 +242,8 @@ se_agg_home_snapshot(SeAggSet *set, SeAggHome *home, SeOperator *op,
 {
 	SeTable    *table = home->table;
 	StringInfoData out;
+	StringInfoData one;
+	uint32		in_record = 0;
 	ListCell   *lc;
 
 	if (!is_dirty(set, home))
@@ -249,28 +254,41 @@ se_agg_home_snapshot(SeAggSet *set, SeAggHome *home, SeOperator *op,
 	home->again = NIL;
 
 	initStringInfo(&out);
+	initStringInfo(&one);
 	for (uint32 d = 0; d < table->ndirty; d++)
 	{
 		SeEntry    *entry = se_table_entry(table, table->dirty[d]);
 
-		SE_FAULT_POINT("state-put");
-		resetStringInfo(&out);
-		appendBinaryStringInfo(&out, prefix, (int) prefix_len);
-		se_record_put_u8(&out, SE_RECORD_PUT);
-		write_put(set, home, entry, snapshot, &out);
-		se_snapshot_append(writer, op->id, out.data, out.len);
+		/* Many entries share a record and what stands in front of it. */
+		if (out.len == 0)
+		{
+			appendBinaryStringInfo(&out, prefix, (int) prefix_len);
+			se_record_put_u8(&out, SE_RECORD_PUT);
+			se_record_put_u32(&out, snapshot);
+			se_record_put_u32(&out, 0);
+			in_record = 0;
+		}
+		write_put(set, home, entry, &one, &out);
+		in_record++;
+		memcpy(out.data + prefix_len + 5, &in_record, sizeof(in_record));
+		if (out.len >= RECORD_SIZE || d + 1 == table->ndirty)
+		{
+			SE_FAULT_POINT("state-put");
+			se_snapshot_append(writer, op->id, out.data, out.len);
+			resetStringInfo(&out);
+		}
 
 		for (int i = 0; i < set->ncalls; i++)
 		{
 			if (set->slots[i].method != SE_AGG_REPLAY)
 				continue;
-			resetStringInfo(&out);
-			appendBinaryStringInfo(&out, prefix, (int) prefix_len);
-			se_record_put_u8(&out, SE_RECORD_TUPLES);
-			se_record_put_u32(&out, (uint32) i);
-			se_record_put_u32(&out, entry->index);
-			if (se_agg_fn_save_tuples(&set->slots[i], se_entry_payload(table, entry), &out))
-				se_snapshot_append(writer, op->id, out.data, out.len);
+			resetStringInfo(&one);
+			appendBinaryStringInfo(&one, prefix, (int) prefix_len);
+			se_record_put_u8(&one, SE_RECORD_TUPLES);
+			se_record_put_u32(&one, (uint32) i);
+			se_record_put_u32(&one, entry->index);
+			if (se_agg_fn_save_tuples(&set->slots[i], se_entry_payload(table, entry), &one))
+				se_snapshot_append(writer, op->id, one.data, one.len);
 		}
 	}
 	se_table_clean(table, snapshot);
@@ -292,24 +310,71 @@ se_agg_home_snapshot(SeAggSet *set, SeAggHome *home, SeOperator *op,
 			se_table_clean(seen, snapshot);
 	}
 	pfree(out.data);
+	pfree(one.data);
 }
 
+/* One entry; `one` is scratch. Its length goes first, so that rewrite can pass over it. */
 static void
-write_put(SeAggSet *set, SeAggHome *home, SeEntry *entry, uint32 snapshot, StringInfo out)
+write_put(SeAggSet *set, SeAggHome *home, SeEntry *entry, StringInfo one, StringInfo out)
 {
 	char	   *acc = se_entry_payload(home->table, entry);
 
-	se_record_put_u32(out, entry->index);
-	se_record_put_u32(out, snapshot);
-	se_record_put_u8(out, entry->flags & SE_ENTRY_EMITTED);
-	se_table_write_key(home->table, entry, out);
+	resetStringInfo(one);
+	se_record_put_u8(one, entry->flags & SE_ENTRY_EMITTED);
+	se_table_write_key(home->table, entry, one);
 	for (int i = 0; i < set->ncalls; i++)
 	{
 		if (set->slots[i].fn == NULL)
-			se_native_save(&set->slots[i], acc, out);
+			se_native_save(&set->slots[i], acc, one);
 		else
-			se_agg_fn_save(&set->slots[i], acc, out);
+			se_agg_fn_save(&set->slots[i], acc, one);
 	}
+	se_record_put_varint(out, entry->index);
+	se_record_put_varint(out, one->len);
+	appendBinaryStringInfo(out, one->data, one->len);
+}
+
+/* The index of the next entry of a PUT, and a reader of its contents. */
+static uint32
+next_put(SeRecordReader *reader, SeRecordReader *contents)
+{
+	uint64		index = se_record_varint(reader);
+	uint64		len = se_record_varint(reader);
+
+	if (index >= PG_UINT32_MAX)
+		se_record_corrupted();
+	*contents = se_record_reader(se_record_bytes(reader, len), len);
+	return (uint32) index;
+}
+
+static void
+read_put(SeAggSet *set, SeAggHome *home, uint32 index, SeRecordReader *reader, uint32 snapshot)
+{
+	SeKeys	   *keys = home->table->keys;
+	Datum	   *values = palloc(Max(keys->n, 1) * sizeof(Datum));
+	bool	   *nulls = palloc(Max(keys->n, 1) * sizeof(bool));
+	uint8		flags = se_record_u8(reader);
+	SeEntry    *entry;
+
+	if (flags & ~SE_ENTRY_EMITTED)
+		se_record_corrupted();
+	se_table_read_key(keys, reader, values, nulls);
+	entry = se_table_put_at(home->table, index, se_keys_hash(keys, values, nulls), values, nulls);
+	entry->flags |= flags;
+	entry->saved = snapshot;
+	for (int i = 0; i < set->ncalls; i++)
+	{
+		char	   *acc = se_entry_payload(home->table, entry);
+
+		if (set->slots[i].fn == NULL)
+			se_native_load(&set->slots[i], home, acc, reader);
+		else
+			se_agg_fn_load(&set->slots[i], home, acc, reader);
+	}
+	if (reader->next != reader->end)
+		se_record_corrupted();
+	pfree(values);
+	pfree(nulls);
 }
 
 /*
@@ -336,10 +401,8 @@ slot_of_record(SeAggSet *set, SeRecordReader *reader, bool tuples)
 }
 
 static SeEntry *
-entry_of_record(SeAggHome *home, SeRecordReader *reader)
+entry_at(SeAggHome *home, uint32 index)
 {
-	uint32		index = se_record_u32(reader);
-
 	if (index >= home->table->nentries ||
 		!(se_table_entry(home->table, index)->flags & SE_ENTRY_USED))
 		se_record_corrupted();
@@ -349,39 +412,20 @@ entry_of_record(SeAggHome *home, SeRecordReader *reader)
 uint32
 se_agg_home_restore(SeAggSet *set, SeAggHome *home, SeAggRecordKind kind, SeRecordReader *reader)
 {
-	SeKeys	   *keys = home->table->keys;
 	uint32		snapshot = 0;
 
 	switch (kind)
 	{
 		case SE_RECORD_PUT:
+			snapshot = se_record_u32(reader);
+			for (uint32 n = se_record_u32(reader); n > 0; n--)
 			{
-				uint32		index = se_record_u32(reader);
-				Datum	   *values = palloc(Max(keys->n, 1) * sizeof(Datum));
-				bool	   *nulls = palloc(Max(keys->n, 1) * sizeof(bool));
-				uint8		flags;
-				SeEntry    *entry;
+				SeRecordReader contents;
+				uint32		index = next_put(reader, &contents);
 
-				snapshot = se_record_u32(reader);
-				flags = se_record_u8(reader);
-				if (flags & ~SE_ENTRY_EMITTED)
-					se_record_corrupted();
-				se_table_read_key(keys, reader, values, nulls);
-				entry = se_table_put_at(home->table, index, se_keys_hash(keys, values, nulls),
-										values, nulls);
-				entry->flags |= flags;
-				entry->saved = snapshot;
-				for (int i = 0; i < set->ncalls; i++)
-				{
-					char	   *acc = se_entry_payload(home->table, entry);
-
-					if (set->slots[i].fn == NULL)
-						se_native_load(&set->slots[i], home, acc, reader);
-					else
-						se_agg_fn_load(&set->slots[i], home, acc, reader);
-				}
-				break;
+				read_put(set, home, index, &contents, snapshot);
 			}
+			break;
 		case SE_RECORD_SEEN:
 			se_agg_distinct_restore(slot_of_record(set, reader, false), home, reader);
 			break;
@@ -409,17 +453,25 @@ bool
 se_agg_home_rewrite(SeAggSet *set, SeAggHome *home, const void *record, Size len, Size prefix_len)
 {
 	SeRecordReader reader = se_record_reader(record, len);
-	SeEntry    *entry;
+	bool		needed = false;
+	uint32		snapshot;
 
 	(void) se_record_bytes(&reader, prefix_len);
 	switch (se_record_u8(&reader))
 	{
 		case SE_RECORD_PUT:
-			entry = entry_of_record(home, &reader);
-			if (entry->saved != se_record_u32(&reader) || (entry->flags & SE_ENTRY_DIRTY))
-				return false;
-			se_table_touch_rows(home->table, &entry, 1);
-			return true;
+			snapshot = se_record_u32(&reader);
+			for (uint32 n = se_record_u32(&reader); n > 0; n--)
+			{
+				SeRecordReader contents;
+				SeEntry    *entry = entry_at(home, next_put(&reader, &contents));
+
+				if (entry->saved != snapshot || (entry->flags & SE_ENTRY_DIRTY))
+					continue;
+				se_table_touch_rows(home->table, &entry, 1);
+				needed = true;
+			}
+			return needed;
 		case SE_RECORD_SEEN:
 			se_agg_distinct_rewrite(slot_of_record(set, &reader, false), home, &reader);
 			return true;

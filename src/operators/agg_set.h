@@ -12,8 +12,8 @@
  *
  * A home is saved as records that begin with the operator's own prefix; then:
  *
- *	kind 1 PUT	4 entry index, 4 number of the snapshot, 1 flags (bit 2: emitted),
- *				key (state/table.h), accumulators in order of the calls
+ *	kind 1 PUT	4 number of the snapshot, 4 count, then entries: varint index, varint length, 1 flags
+ *				(bit 2: emitted), key (state/table.h), accumulators in order of the calls
  *	kind 2 SEEN	4 number of the call, key of its set (entry index, arguments)
  *	kind 3 TUPLES	4 number of the call, 4 entry index, 8 number of the first tuple,
  *				4 count, tuples: per argument 1 null flag, value

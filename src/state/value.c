@@ -16,6 +16,39 @@ se_record_corrupted(void)
 			 errdetail("A record ends before its contents, or contradicts itself.")));
 }
 
+void
+se_record_put_varint(StringInfo out, uint64 value)
+{
+	char		bytes[10];
+	int			n = 0;
+
+	while (value >= 0x80)
+	{
+		bytes[n++] = (char) (value | 0x80);
+		value >>= 7;
+	}
+	bytes[n++] = (char) value;
+	appendBinaryStringInfo(out, bytes, n);
+}
+
+uint64
+se_record_varint(SeRecordReader *reader)
+{
+	uint64		value = 0;
+
+	for (int shift = 0;; shift += 7)
+	{
+		uint8		byte = se_record_u8(reader);
+
+		/* The tenth byte has one bit left. */
+		if (shift == 63 && byte > 1)
+			se_record_corrupted();
+		value |= (uint64) (byte & 0x7F) << shift;
+		if (byte < 0x80)
+			return value;
+	}
+}
+
 Size
 se_value_size(Datum value, int16 typlen)
 {
@@ -56,7 +89,7 @@ se_value_write(StringInfo out, Datum value, bool byval, int16 typlen)
 
 	if (byval)
 	{
-		se_record_put_i64(out, (int64) value);
+		se_record_put_signed(out, (int64) value);
 		return;
 	}
 	value = se_value_flat(value, byval, typlen);
@@ -73,7 +106,7 @@ se_value_read(SeRecordReader *reader, bool byval, int16 typlen)
 	char	   *copy;
 
 	if (byval)
-		return (Datum) se_record_i64(reader);
+		return (Datum) se_record_signed(reader);
 
 	size = se_record_u32(reader);
 	bytes = se_record_bytes(reader, size);

@@ -3,7 +3,7 @@
  *		Single values: kept in an arena, written to records, read back with every length checked.
  *
  * A written value is
- *		by value		8 bytes, the Datum
+ *		by value		the Datum as a signed varint
  *		by reference	4 bytes length, then the bytes: a varlena with its header, never a
  *						TOAST pointer; a cstring with its NUL; else the type's own length
  */
@@ -83,6 +83,25 @@ static inline void
 se_record_put_i64(StringInfo out, int64 value)
 {
 	appendBinaryStringInfo(out, (const char *) &value, sizeof(value));
+}
+
+/* A whole number in as few bytes as it needs: 7 bits each, the lowest first. */
+extern void se_record_put_varint(StringInfo out, uint64 value);
+extern uint64 se_record_varint(SeRecordReader *reader);
+
+/* Signed ones: small ones are short on both sides of zero. */
+static inline void
+se_record_put_signed(StringInfo out, int64 value)
+{
+	se_record_put_varint(out, ((uint64) value << 1) ^ (uint64) (value >> 63));
+}
+
+static inline int64
+se_record_signed(SeRecordReader *reader)
+{
+	uint64		value = se_record_varint(reader);
+
+	return (int64) (value >> 1) ^ -(int64) (value & 1);
 }
 
 /* Bytes of a by-reference value as it stands in memory. */
