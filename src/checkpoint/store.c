@@ -402,8 +402,13 @@ deliver(void *arg, int operator_id, const void *record, Size len)
 				 errmsg("saved state names operator %d, which the query does not have", operator_id)));
 	if (delivery->reclaiming == NULL)
 		op->ops->restore(op, record, len);
-	else if (op->ops->rewrite(op, record, len))
-		delivery->reclaiming->marked_bytes += len + sizeof(SeRecordHeader);
+	else
+	{
+		Size		needed = op->ops->rewrite(op, record, len);
+
+		if (needed > 0)
+			delivery->reclaiming->marked_bytes += needed + sizeof(SeRecordHeader);
+	}
 }
 
 /* Walk the chunks of a unit from a number on, in order. */

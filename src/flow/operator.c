@@ -98,10 +98,10 @@ se_op_no_snapshot(SeOperator *op, SeSnapshotWriter *writer)
 {
 }
 
-bool
+Size
 se_op_no_rewrite(SeOperator *op, const void *record, Size len)
 {
-	return false;
+	return 0;
 }
 
 /* A stateless operator never wrote a record: this one is not its own. */

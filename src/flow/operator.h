@@ -121,9 +121,10 @@ typedef struct SeOperatorOps
 	/*
 	 * A record of this operator that the checkpoint is about to delete: mark what
 	 * of it is still state, so that the snapshot that follows in the same commit
-	 * appends it again. Returns whether anything was. Runs no user code.
+	 * appends it again. Returns how many bytes of the record that is, about: a
+	 * record may be needed in part. Runs no user code.
 	 */
-	bool		(*rewrite) (SeOperator *op, const void *record, Size len);
+	Size		(*rewrite) (SeOperator *op, const void *record, Size len);
 
 	/*
 	 * Play one record back, in written order, before anything else is called.
@@ -224,7 +225,7 @@ extern void se_op_forward_end(SeOperator *op, int input);
 extern bool se_op_nothing_to_resume(SeOperator *op);
 extern void se_op_no_prepare(SeOperator *op);
 extern void se_op_no_snapshot(SeOperator *op, SeSnapshotWriter *writer);
-extern bool se_op_no_rewrite(SeOperator *op, const void *record, Size len);
+extern Size se_op_no_rewrite(SeOperator *op, const void *record, Size len);
 extern void se_op_no_restore(SeOperator *op, const void *record, Size len);	/* raises: it never wrote any */
 extern void se_op_no_restored(SeOperator *op);
 extern void se_op_no_checkpoint_done(SeOperator *op);

@@ -449,11 +449,11 @@ se_agg_home_restore(SeAggSet *set, SeAggHome *home, SeAggRecordKind kind, SeReco
  * A PUT is needed while no later one replaces it, neither written nor about to be.
  * SEEN and TUPLES are needed as long as their home.
  */
-bool
+Size
 se_agg_home_rewrite(SeAggSet *set, SeAggHome *home, const void *record, Size len, Size prefix_len)
 {
 	SeRecordReader reader = se_record_reader(record, len);
-	bool		needed = false;
+	Size		needed = 0;
 	uint32		snapshot;
 
 	(void) se_record_bytes(&reader, prefix_len);
@@ -463,25 +463,26 @@ se_agg_home_rewrite(SeAggSet *set, SeAggHome *home, const void *record, Size len
 			snapshot = se_record_u32(&reader);
 			for (uint32 n = se_record_u32(&reader); n > 0; n--)
 			{
+				const char *before = reader.next;
 				SeRecordReader contents;
 				SeEntry    *entry = entry_at(home, next_put(&reader, &contents));
 
 				if (entry->saved != snapshot || (entry->flags & SE_ENTRY_DIRTY))
 					continue;
 				se_table_touch_rows(home->table, &entry, 1);
-				needed = true;
+				needed += contents.end - before;
 			}
 			return needed;
 		case SE_RECORD_SEEN:
 			se_agg_distinct_rewrite(slot_of_record(set, &reader, false), home, &reader);
-			return true;
+			return len;
 		case SE_RECORD_TUPLES:
 			{
 				MemoryContext old = MemoryContextSwitchTo(home->memory);
 
 				home->again = lappend(home->again, cstring_to_text_with_len(record, (int) len));
 				MemoryContextSwitchTo(old);
-				return true;
+				return len;
 			}
 		default:
 			se_record_corrupted();

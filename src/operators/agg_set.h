@@ -81,10 +81,10 @@ extern uint32 se_agg_home_restore(SeAggSet *set, SeAggHome *home, SeAggRecordKin
 
 /*
  * The checkpoint is about to delete a record, whose kind stands after its prefix: what
- * is still to be found only there is written by the snapshot that follows. True if
- * there is something.
+ * is still to be found only there is written by the snapshot that follows. Returns
+ * about how many bytes that will be.
  */
-extern bool se_agg_home_rewrite(SeAggSet *set, SeAggHome *home, const void *record, Size len,
+extern Size se_agg_home_rewrite(SeAggSet *set, SeAggHome *home, const void *record, Size len,
 								Size prefix_len);
 
 #endif							/* SE_AGG_SET_H */

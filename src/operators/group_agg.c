@@ -51,7 +51,7 @@ static const uint8 record_prefix[1] = {SE_STATE_VERSION};
 static void group_agg_push(SeOperator *op, int input, SeBatch *batch);
 static void group_agg_prepare(SeOperator *op);
 static void group_agg_snapshot(SeOperator *op, SeSnapshotWriter *writer);
-static bool group_agg_rewrite(SeOperator *op, const void *record, Size len);
+static Size group_agg_rewrite(SeOperator *op, const void *record, Size len);
 static void group_agg_restore(SeOperator *op, const void *record, Size len);
 static void group_agg_restored(SeOperator *op);
 static void need_rows(SeGroupAgg *agg, int n);
@@ -208,7 +208,7 @@ group_agg_snapshot(SeOperator *op, SeSnapshotWriter *writer)
 						 record_prefix, sizeof(record_prefix));
 }
 
-static bool
+static Size
 group_agg_rewrite(SeOperator *op, const void *record, Size len)
 {
 	SeGroupAgg *agg = (SeGroupAgg *) op;

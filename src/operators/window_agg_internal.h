@@ -138,7 +138,7 @@ extern void se_window_stash_read(SeWindowAgg *agg, SeRecordReader *reader);
 /* window_state.c */
 extern void se_window_state_prepare(SeOperator *op);
 extern void se_window_state_snapshot(SeOperator *op, SeSnapshotWriter *writer);
-extern bool se_window_state_rewrite(SeOperator *op, const void *record, Size len);
+extern Size se_window_state_rewrite(SeOperator *op, const void *record, Size len);
 extern void se_window_state_restore(SeOperator *op, const void *record, Size len);
 extern void se_window_state_restored(SeOperator *op);
 

@@ -146,7 +146,7 @@ home_of_record(SeWindowAgg *agg, uint8 sort, SeTime start, SeTime end, bool make
 	return agg->result;
 }
 
-bool
+Size
 se_window_state_rewrite(SeOperator *op, const void *record, Size len)
 {
 	SeWindowAgg *agg = (SeWindowAgg *) op;
@@ -161,13 +161,13 @@ se_window_state_rewrite(SeOperator *op, const void *record, Size len)
 	if (sort == SORT_META)
 	{
 		if (se_record_u32(&reader) != agg->meta_saved || agg->meta_dirty)
-			return false;
+			return 0;
 		agg->meta_dirty = true;
-		return true;
+		return len;
 	}
 	start = se_record_i64(&reader);
 	home = home_of_record(agg, sort, start, se_record_i64(&reader), false);
-	return home != NULL && se_agg_home_rewrite(agg->set, home, record, len, PREFIX_LEN);
+	return home == NULL ? 0 : se_agg_home_rewrite(agg->set, home, record, len, PREFIX_LEN);
 }
 
 void
