@@ -70,7 +70,7 @@ def copy(table, file):
 
 def make_files():
     """few.csv: 17 windows x 100 channels; many.csv: about 104,000 auctions in each of 17 windows; many parts of few."""
-    row = ("SELECT {auction}, (hash_seed * 7 + i) % 50000, 100 + (i * 7919 % 100000), 'channel-' || (i * 31 % 100), "
+    row = ("SELECT {auction}, (hash_seed * 7 + i) % 50000, 100 + (i::bigint * 7919 % 100000), 'channel-' || (i * 31 % 100), "
            "'https://www.example.com/' || md5(i::text), timestamp '2024-01-01' + i * (interval '170 seconds' / {n}), "
            "left(md5((i + 1)::text), 24) FROM generate_series(0, {n} - 1) i, (SELECT 12345 AS hash_seed) h")
     for name, n, auction in (("few", MILLION, "1000 + i % 997"),
