@@ -164,6 +164,7 @@ add_skip(Oid view, const char *text)
 	}
 }
 
+/* One that has failed and is about to exit writes nothing any more. */
 static void
 check_has_no_worker(Oid view)
 {
@@ -172,7 +173,7 @@ check_has_no_worker(Oid view)
 
 	LWLockAcquire(se_job_slot_lock(), LW_SHARED);
 	slot = se_job_slot_find(MyDatabaseId, view);
-	has_worker = slot != NULL && slot->worker_pid != 0;
+	has_worker = slot != NULL && slot->worker_pid != 0 && slot->state != SE_JOB_FAILED;
 	LWLockRelease(se_job_slot_lock());
 	if (has_worker)
 		ereport(ERROR,

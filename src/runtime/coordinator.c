@@ -320,6 +320,8 @@ step(const SeJobMeta *meta)
 
 	if (slot->worker_pid != 0)
 	{
+		if (slot->state == SE_JOB_FAILED)
+			return;				/* it has written its error and exits, which wakes us */
 		if (!wanted || slot->state == SE_JOB_STOPPING)
 			ask_to_stop(slot, mine);
 		else if (options_changed(mine, meta))

@@ -102,7 +102,10 @@ se_restart_failed(SeTask *task)
 	se_restart_mark(task->slot, person, error->sqlerrcode, error->message ? error->message : "");
 }
 
-/* Would the same error come again however often we try? */
+/*
+ * Would the same error come again however often we try? So it is but for what the state
+ * of the machine or of other sessions brings: a user's function may raise any SQLSTATE.
+ */
 static bool
 needs_person(const SeTask *task, int sqlstate)
 {
@@ -112,30 +115,26 @@ needs_person(const SeTask *task, int sqlstate)
 		return true;
 	switch (ERRCODE_TO_CATEGORY(sqlstate))
 	{
-		case ERRCODE_FEATURE_NOT_SUPPORTED:
-		case ERRCODE_CARDINALITY_VIOLATION:
-		case ERRCODE_DATA_EXCEPTION:
-		case ERRCODE_INTEGRITY_CONSTRAINT_VIOLATION:
-		case ERRCODE_TRIGGERED_DATA_CHANGE_VIOLATION:
-		case ERRCODE_SQL_ROUTINE_EXCEPTION:
-		case ERRCODE_EXTERNAL_ROUTINE_EXCEPTION:
-		case ERRCODE_EXTERNAL_ROUTINE_INVOCATION_EXCEPTION:
-		case ERRCODE_INVALID_SCHEMA_NAME:
-		case ERRCODE_SYNTAX_ERROR_OR_ACCESS_RULE_VIOLATION:
-		case ERRCODE_WITH_CHECK_OPTION_VIOLATION:
-		case ERRCODE_PROGRAM_LIMIT_EXCEEDED:
-		case ERRCODE_PLPGSQL_ERROR:
-			return true;
+		case ERRCODE_CONNECTION_EXCEPTION:
+		case ERRCODE_TRANSACTION_ROLLBACK:
+		case ERRCODE_INSUFFICIENT_RESOURCES:
+		case ERRCODE_OPERATOR_INTERVENTION:
+		case ERRCODE_CONFIG_FILE_ERROR:
+			return false;
+		case ERRCODE_SYSTEM_ERROR:
+			return sqlstate == ERRCODE_UNDEFINED_FILE;	/* the WAL it needs is gone (I3) */
+		case ERRCODE_INTERNAL_ERROR:
+			return sqlstate == ERRCODE_DATA_CORRUPTED;
 	}
 	switch (sqlstate)
 	{
-		case ERRCODE_READ_ONLY_SQL_TRANSACTION:
-		case ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE:
-		case ERRCODE_UNDEFINED_FILE:	/* the WAL it needs is gone (I3) */
-		case ERRCODE_DATA_CORRUPTED:
-			return true;
+		case ERRCODE_LOCK_NOT_AVAILABLE:
+		case ERRCODE_OBJECT_IN_USE:
+		case ERRCODE_IDLE_IN_TRANSACTION_SESSION_TIMEOUT:
+		case ERRCODE_SNAPSHOT_TOO_OLD:
+			return false;
 	}
-	return false;
+	return true;
 }
 
 /* Copy what env says is being worked on; NULL if no row was. */

@@ -153,6 +153,28 @@ raise_to(pg_atomic_uint64 *place, uint64 value)
 		;
 }
 
+/* Is there a worker, or will the coordinator see to one? */
+static bool
+is_alive(const Look *look)
+{
+	if (look->slot == NULL)
+		return false;
+	switch (look->state)
+	{
+		case SE_JOB_STARTING:
+		case SE_JOB_RUNNING:
+		case SE_JOB_RESTARTING:
+		case SE_JOB_WAITING:
+			return true;
+		case SE_JOB_STOPPING:
+		case SE_JOB_STOPPED:
+		case SE_JOB_FAILED:
+		case SE_JOB_DORMANT:
+			break;
+	}
+	return false;
+}
+
 static bool
 is_reflected(Oid job, const Look *look, void *arg)
 {
@@ -168,6 +190,13 @@ is_reflected(Oid job, const Look *look, void *arg)
 				 look->ours && look->goal == SE_GOAL_FAILED && look->error[0] != '\0' ?
 				 errdetail("Its last error was: %s", look->error) : 0,
 				 look->ours ? errhint("Use SELECT stream_engine.start(view) to let it go on.") : 0));
+	if (!is_alive(look) && se_jobs_is_uncommitted(job))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("continuous view \"%s\" cannot be waited for in the transaction that starts it",
+						get_rel_name(job)),
+				 errdetail("It begins to run when the transaction is committed."),
+				 errhint("Commit first.")));
 	if (look->slot != NULL && wanted->asked &&
 		pg_atomic_read_u64(&look->slot->wanted_lsn) < wanted->lsn)
 	{
