@@ -56,12 +56,12 @@ se_packages() {
 
 # Installing Debian's server package makes a cluster and starts it; we do not want one.
 se_apt_install() {
-	local no_cluster=/etc/postgresql-common/createcluster.d/zz_stream_engine.conf status=0
+	local no_cluster=/etc/postgresql-common/createcluster.d/zz_stream_engine.conf status=0 output
 	mkdir -p "$(dirname "$no_cluster")"
 	echo 'create_main_cluster = false' >"$no_cluster"
-	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null || status=$?
+	output=$(DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" 2>&1) || status=$?
 	rm -f "$no_cluster"
-	[ $status = 0 ] || die "apt-get install $* failed"
+	[ $status = 0 ] || { say "$output"; die "apt-get install $* failed"; }
 }
 
 # ---------------------------------------------------------------- build
@@ -119,6 +119,8 @@ se_work() {
 	cp -a "$from" "$work/pg"
 	bin=$work/pg${bin#"$from"}
 	if [ "$(id -u)" = 0 ]; then chown "$SE_USER" "$work"; fi
+	# The checkout may be where that user cannot look.
+	cd "$work"
 }
 
 # children_of PID: the processes it started, from the process table.
