@@ -43,7 +43,10 @@ typedef struct SeLogPosition
 
 StaticAssertDecl(sizeof(SeLogPosition) == 64, "the position's bytes are stored");
 
+/* The first byte of every source's positions, so that they can be told apart. */
 #define SE_POSITION_TAG_LOG 1
+#define SE_POSITION_TAG_COUNTER 255 /* test builds: source/counter_source.c */
+
 #define SE_POSITION_EARLIEST 0x0001
 
 /* Check and copy out; ERROR (data_corrupted) on unknown tag, version or length. */

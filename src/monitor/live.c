@@ -20,8 +20,8 @@
 #include "catalog/pg_class.h"
 #include "flow/graph.h"
 #include "funcapi.h"
-#include "log/position.h"
 #include "miscadmin.h"
+#include "source/source.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/pg_lsn.h"
@@ -168,10 +168,8 @@ Datum
 stream_engine_describe_position(PG_FUNCTION_ARGS)
 {
 	bytea	   *bytes = PG_GETARG_BYTEA_PP(0);
-	SeLogPosition position;
 
-	se_position_decode(VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes), &position);
-	PG_RETURN_TEXT_P(cstring_to_text(se_position_describe(&position)));
+	PG_RETURN_TEXT_P(cstring_to_text(se_source_describe(VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes))));
 }
 
 /* Copy identity and life of the i-th slot; false if it is not for this user to see. */

@@ -33,7 +33,7 @@ se_chain_new(const SeGraph *graph, SeOperatorEnv *env)
 		{
 			SeChainSource *place = &chain->sources[chain->nsources++];
 
-			place->source = se_log_source_new((SeLogSourceNode *) node, env->memory);
+			place->source = se_source_new(node, env->memory);
 			place->batch = se_batch_new(env->memory, place->source->desc, se_batch_rows);
 			place->watermark = SE_TIME_MIN;
 		}

@@ -209,12 +209,15 @@ stand_of_sources(const SeTask *task)
 
 		source->ops->status(source, &status);
 		stand.read_lsn = Min(stand.read_lsn, status.read_lsn);
-		stand.restart_lsn = Min(stand.restart_lsn, status.restart_lsn);
+		if (status.restart_lsn != InvalidXLogRecPtr)
+			stand.restart_lsn = Min(stand.restart_lsn, status.restart_lsn);
 		stand.watermark = Min(stand.watermark, status.watermark);
 		stand.commit_time = Max(stand.commit_time, status.commit_time);
 		stand.skipped += status.skipped;
 		stand.bytes_read += status.bytes_read;
 	}
+	if (stand.restart_lsn == PG_UINT64_MAX)
+		stand.restart_lsn = InvalidXLogRecPtr;	/* no source needs WAL */
 	return stand;
 }
 

@@ -20,12 +20,12 @@
 #include "base/fault.h"
 #include "base/holds.h"
 #include "base/settings.h"
-#include "log/position.h"
 #include "log/retention.h"
 #include "meta/jobs.h"
 #include "meta/positions.h"
 #include "miscadmin.h"
 #include "runtime/retain.h"
+#include "source/source.h"
 #include "utils/timestamp.h"
 
 #define MOVE_MS 2000
@@ -79,14 +79,12 @@ need_of_job(const SeJobMeta *meta)
 	foreach(cell, se_positions_list(meta->job))
 	{
 		SePositionMeta *stored = lfirst(cell);
-		const char *bytes = VARDATA_ANY(stored->position);
-		Size		len = VARSIZE_ANY_EXHDR(stored->position);
-		SeLogPosition position;
+		XLogRecPtr	from = se_source_needs_wal(VARDATA_ANY(stored->position),
+											   VARSIZE_ANY_EXHDR(stored->position));
 
-		if (len != sizeof(SeLogPosition) || bytes[0] != SE_POSITION_TAG_LOG)
+		if (from == InvalidXLogRecPtr)
 			return InvalidXLogRecPtr;
-		se_position_decode(bytes, len, &position);
-		least = Min(least, position.restart_lsn);
+		least = Min(least, from);
 	}
 
 	if (least != PG_UINT64_MAX && meta->goal != SE_GOAL_RUN && se_max_retained_wal >= 0 &&

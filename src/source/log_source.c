@@ -119,6 +119,7 @@ static void log_source_position(SeSource *source, StringInfo out);
 static void log_source_position_committed(SeSource *source);
 static void log_source_status(SeSource *source, SeSourceStatus *status);
 static char *log_source_describe(const void *position, Size len);
+static XLogRecPtr log_source_needs_wal(const void *position, Size len);
 static void log_source_close(SeSource *source);
 static void find_columns(LogSource *log, Relation stream);
 static int	want(LogSource *log, AttrNumber attno);
@@ -141,7 +142,7 @@ static const Unpack *find_unpack(LogSource *log, uint32 layout);
 static Unpack *make_unpack(LogSource *log, MemoryContext memory, const SeLayout *layout, List *layouts);
 static void name_row(void *arg);
 
-static const SeSourceOps log_source_ops = {
+const SeSourceOps se_log_source_ops = {
 	.name = "native log",
 	.open = log_source_open,
 	.poll = log_source_poll,
@@ -149,6 +150,7 @@ static const SeSourceOps log_source_ops = {
 	.position_committed = log_source_position_committed,
 	.status = log_source_status,
 	.describe = log_source_describe,
+	.needs_wal = log_source_needs_wal,
 	.close = log_source_close,
 };
 
@@ -157,7 +159,7 @@ se_log_source_new(const SeLogSourceNode *node, MemoryContext memory)
 {
 	LogSource  *log = MemoryContextAllocZero(memory, sizeof(LogSource));
 
-	log->source.ops = &log_source_ops;
+	log->source.ops = &se_log_source_ops;
 	log->source.node_id = node->node.id;
 	log->source.desc = node->node.desc;
 	log->source.memory = memory;
@@ -264,6 +266,17 @@ log_source_describe(const void *position, Size len)
 
 	se_position_decode(position, len, &decoded);
 	return se_position_describe(&decoded);
+}
+
+static XLogRecPtr
+log_source_needs_wal(const void *position, Size len)
+{
+	SeLogPosition decoded;
+
+	if (len != sizeof(SeLogPosition))
+		return InvalidXLogRecPtr;
+	se_position_decode(position, len, &decoded);
+	return decoded.restart_lsn;
 }
 
 static void

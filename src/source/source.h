@@ -31,8 +31,8 @@ typedef enum SePollResult
 /* What a source shows in stream_engine.sources. */
 typedef struct SeSourceStatus
 {
-	XLogRecPtr	read_lsn;		/* all before it has been delivered (InvalidXLogRecPtr: no log) */
-	XLogRecPtr	restart_lsn;	/* the position's: WAL needed from here (likewise) */
+	XLogRecPtr	read_lsn;		/* what was there when this LSN was flushed is delivered; 0: cannot say yet */
+	XLogRecPtr	restart_lsn;	/* the position's: WAL needed from here; 0: none is needed */
 	SeTime		watermark;
 	TimestampTz commit_time;	/* of the newest delivered row: latency is counted from it */
 	uint64		skipped;		/* transactions left out whole (begun before the start) */
@@ -69,6 +69,9 @@ typedef struct SeSourceOps
 	/* Render a position for people: "0/1A2B3C4 +12". */
 	char	   *(*describe) (const void *position, Size len);
 
+	/* WAL a stored position needs: from there; PG_UINT64_MAX: none; 0: it cannot be read. */
+	XLogRecPtr	(*needs_wal) (const void *position, Size len);
+
 	/* Release what is not memory; may be called twice; cannot fail. */
 	void		(*close) (SeSource *source);
 } SeSourceOps;
@@ -81,7 +84,21 @@ struct SeSource
 	MemoryContext memory;
 };
 
+/* The source of a node (source_kinds.c). */
+extern SeSource *se_source_new(const SeNode *node, MemoryContext memory);
+
+/* A stored position of whatever source wrote it: as people read it, and what WAL it needs. */
+extern char *se_source_describe(const void *position, Size len);
+extern XLogRecPtr se_source_needs_wal(const void *position, Size len);
+
 /* The native log's source. stream_owner runs the watermark expression. */
+extern const SeSourceOps se_log_source_ops;
 extern SeSource *se_log_source_new(const SeLogSourceNode *node, MemoryContext memory);
+
+#ifdef SE_TEST_BUILD
+/* Rows 1, 2, 3 … in the place of a stream: a source whose position is no place in the WAL. */
+extern const SeSourceOps se_counter_source_ops;
+extern SeSource *se_counter_source_new(const SeLogSourceNode *node, MemoryContext memory);
+#endif
 
 #endif							/* SE_SOURCE_H */
