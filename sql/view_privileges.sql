@@ -33,6 +33,28 @@ SELECT stream_engine.stop('mine.v');
 SELECT stream_engine.start('mine.v');
 SELECT stream_engine.wait_state('mine.v', 'running');
 
+-- what is taken away stops the view at its next start, with a message
+RESET ROLE;
+CREATE FOREIGN TABLE hidden (k int) SERVER stream_engine;
+GRANT SELECT ON hidden TO view_owner;
+CREATE AGGREGATE public.total(int) (sfunc = int4pl, stype = int, initcond = '0');
+SET ROLE view_owner;
+CREATE MATERIALIZED VIEW mine.n WITH (stream_engine.continuous) AS SELECT count(*) FROM hidden;
+CREATE MATERIALIZED VIEW mine.t WITH (stream_engine.continuous) AS SELECT total(k) FROM hidden;
+SELECT stream_engine.stop('mine.n'), stream_engine.stop('mine.t');
+SELECT stream_engine.wait_state('mine.n', 'stopped'), stream_engine.wait_state('mine.t', 'stopped');
+RESET ROLE;
+REVOKE EXECUTE ON FUNCTION total(int) FROM PUBLIC;
+SELECT stream_engine.start('mine.t');
+SELECT stream_engine.wait_state('mine.t', 'failed');
+REVOKE SELECT ON hidden FROM view_owner;
+SELECT stream_engine.start('mine.n');
+SELECT stream_engine.wait_state('mine.n', 'failed');
+SELECT view, sqlstate, message FROM stream_engine.errors ORDER BY view::text;
+GRANT SELECT ON hidden TO view_owner;
+SELECT stream_engine.start('mine.n');
+SELECT stream_engine.wait_state('mine.n', 'running');
+
 -- a reader
 SET ROLE view_reader;
 SELECT * FROM mine.v;

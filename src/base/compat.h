@@ -165,6 +165,15 @@ se_compat_my_proc_number(void)
 #define se_compat_owns_extension(extension, user) pg_extension_ownercheck(extension, user)
 #endif
 
+/* May the user call the function? */
+#if PG_VERSION_NUM >= 160000
+#define se_compat_may_execute(function, user) \
+	(object_aclcheck(ProcedureRelationId, function, user, ACL_EXECUTE) == ACLCHECK_OK)
+#else
+#define se_compat_may_execute(function, user) \
+	(pg_proc_aclcheck(function, user, ACL_EXECUTE) == ACLCHECK_OK)
+#endif
+
 /* May the user REFRESH? The owner; from 17 on whoever has MAINTAIN. */
 #if PG_VERSION_NUM >= 170000
 #define se_compat_may_maintain(relation, user) \

@@ -8,9 +8,11 @@
  */
 #include "postgres.h"
 
+#include "base/compat.h"
 #include "base/fault.h"
 #include "base/settings.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_proc.h"
 #include "meta/jobs.h"
 #include "meta/positions.h"
 #include "miscadmin.h"
@@ -31,6 +33,8 @@ static bool lock_streams(SeTask *task, const SeJobMeta *meta);
 static void read_options(SeTask *task, const SeJobMeta *meta);
 static void refuse_restart(const SeTask *task);
 static void check_privileges(const SeGraph *graph);
+static void check_may_read(const SeLogSourceNode *source);
+static void check_may_aggregate(List *calls);
 static void make_area(SeTask *task);
 static void open_sources(SeTask *task);
 static void restore_state(SeTask *task);
@@ -152,7 +156,7 @@ refuse_restart(const SeTask *task)
 				 errhint("It has stream_engine.restart = none; use SELECT stream_engine.start(view).")));
 }
 
-/* May the owner, who is the current user, still read what the query reads? */
+/* May the owner, who is the current user, still read and call what the query needs? */
 static void
 check_privileges(const SeGraph *graph)
 {
@@ -160,17 +164,52 @@ check_privileges(const SeGraph *graph)
 
 	foreach(cell, graph->nodes)
 	{
-		SeLogSourceNode *source = lfirst(cell);
+		SeNode	   *node = lfirst(cell);
 
-		if (source->node.kind != SE_NODE_LOG_SOURCE ||
-			pg_class_aclcheck(source->stream, GetUserId(), ACL_SELECT) == ACLCHECK_OK)
+		if (node->kind == SE_NODE_LOG_SOURCE)
+			check_may_read((SeLogSourceNode *) node);
+		else if (node->kind == SE_NODE_WINDOW_AGG)
+			check_may_aggregate(((SeWindowAggNode *) node)->calls);
+		else if (node->kind == SE_NODE_GROUP_AGG)
+			check_may_aggregate(((SeGroupAggNode *) node)->calls);
+	}
+}
+
+/* SELECT on the stream or on each column used; on any column if none is. */
+static void
+check_may_read(const SeLogSourceNode *source)
+{
+	bool		may = pg_class_aclcheck(source->stream, GetUserId(), ACL_SELECT) == ACLCHECK_OK;
+	int			used = 0;
+	int			allowed = 0;
+
+	for (int i = 0; !may && i < source->node.desc->natts; i++)
+	{
+		if (source->attnos[i] <= 0)
 			continue;
-		for (int i = 0; i < source->node.desc->natts; i++)
-			if (source->attnos[i] > 0 &&
-				pg_attribute_aclcheck(source->stream, source->attnos[i], GetUserId(),
-									  ACL_SELECT) != ACLCHECK_OK)
-				aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_FOREIGN_TABLE,
-							   get_rel_name(source->stream));
+		used++;
+		allowed += pg_attribute_aclcheck(source->stream, source->attnos[i], GetUserId(),
+										 ACL_SELECT) == ACLCHECK_OK;
+	}
+	if (!may && used == 0)
+		may = pg_attribute_aclcheck_all(source->stream, GetUserId(), ACL_SELECT,
+										ACLMASK_ANY) == ACLCHECK_OK;
+	if (!may && (used == 0 || allowed < used))
+		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_FOREIGN_TABLE, get_rel_name(source->stream));
+}
+
+/* EXECUTE on the aggregates; the interpreter checks all other functions itself. */
+static void
+check_may_aggregate(List *calls)
+{
+	ListCell   *cell;
+
+	foreach(cell, calls)
+	{
+		Oid			function = ((SeAggCall *) lfirst(cell))->aggref->aggfnoid;
+
+		if (!se_compat_may_execute(function, GetUserId()))
+			aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_AGGREGATE, get_func_name(function));
 	}
 }
 
