@@ -76,7 +76,7 @@ REFRESH MATERIALIZED VIEW late_04;
 SELECT * FROM late_04 ORDER BY e, key;
 SELECT late_rows, late_pairs FROM stream_engine.job_positions WHERE job = 'late_04'::regclass;
 
--- WIN-052 to WIN-064: input B and input W, watermark = time - 1 s
+-- WIN-052, WIN-054, WIN-060, WIN-062, WIN-064: input B and input W, watermark = time - 1 s
 CREATE FOREIGN TABLE b (ts timestamp OPTIONS (event_time 'true'), price numeric(10, 2), item text)
     SERVER stream_engine OPTIONS (watermark 'ts - interval ''1 s''');
 CREATE MATERIALIZED VIEW win_052 WITH (stream_engine.continuous) AS
