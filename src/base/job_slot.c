@@ -23,7 +23,8 @@ typedef struct DatabaseEntry
 	int			coordinator;	/* proc number, -1 = none */
 	bool		requested;		/* the launcher shall look whether it needs one */
 	bool		left;			/* the last coordinator left in good order */
-	uint64		wakes;
+	uint64		wakes;			/* of the readers */
+	uint64		coordinator_wakes;
 	XLogRecPtr	announced;
 } DatabaseEntry;
 
@@ -83,6 +84,7 @@ init_slots(void *memory)
 			pg_atomic_init_u64(&slot->operators[o].state_entries, 0);
 		}
 		ConditionVariableInit(&slot->changed);
+		pg_atomic_init_u64(&slot->changes, 0);
 	}
 }
 
@@ -151,6 +153,7 @@ se_job_slot_take(Oid database, Oid job)
 		slot->restart_at = 0;
 		slot->error_sqlstate = 0;
 		slot->error[0] = '\0';
+		slot->unwritten = false;
 		pg_atomic_write_u64(&slot->wanted_lsn, 0);
 		pg_atomic_write_u64(&slot->read_lsn, 0);
 		pg_atomic_write_u64(&slot->reflected_lsn, 0);
@@ -181,6 +184,13 @@ se_job_slot_free(SeJobSlot *slot)
 	slot->generation = ++MyJobs->generation;
 	slot->database = InvalidOid;
 	slot->job = InvalidOid;
+	se_job_slot_changed(slot);
+}
+
+void
+se_job_slot_changed(SeJobSlot *slot)
+{
+	pg_atomic_fetch_add_u64(&slot->changes, 1);
 	ConditionVariableBroadcast(&slot->changed);
 }
 
@@ -190,7 +200,7 @@ se_job_slot_set_state(SeJobSlot *slot, SeJobState state)
 	LWLockAcquire(&MyJobs->lock, LW_EXCLUSIVE);
 	slot->state = state;
 	LWLockRelease(&MyJobs->lock);
-	ConditionVariableBroadcast(&slot->changed);
+	se_job_slot_changed(slot);
 }
 
 const char *
@@ -254,6 +264,7 @@ database_entry(Oid database, bool make)
 	free_entry->requested = false;
 	free_entry->left = false;
 	free_entry->wakes = 0;
+	free_entry->coordinator_wakes = 0;
 	free_entry->announced = InvalidXLogRecPtr;
 	return free_entry;
 }
@@ -304,6 +315,17 @@ se_job_slot_taken(void)
 	return &MyJobs->taken;
 }
 
+uint64
+se_job_slot_generation(void)
+{
+	uint64		generation;
+
+	LWLockAcquire(&MyJobs->lock, LW_SHARED);
+	generation = MyJobs->generation;
+	LWLockRelease(&MyJobs->lock);
+	return generation;
+}
+
 int
 se_job_slot_area_tranche(void)
 {
@@ -349,36 +371,42 @@ se_job_slot_announced_lsn(Oid database)
 	return lsn;
 }
 
-/* Set or clear the coordinator of a database. */
-static void
-set_coordinator(Oid database, int proc_number, bool left)
+bool
+se_job_slot_register_coordinator(Oid database)
 {
+	int			me = se_compat_my_proc_number();
 	DatabaseEntry *entry;
+	bool		ours = false;
 
 	SpinLockAcquire(&MyJobs->mutex);
-	entry = database_entry(database, proc_number >= 0);
-	if (entry != NULL)
+	entry = database_entry(database, true);
+	if (entry != NULL && (entry->coordinator < 0 || entry->coordinator == me))
 	{
-		entry->coordinator = proc_number;
-		entry->left = left;
+		entry->coordinator = me;
+		entry->left = false;
+		ours = true;
 	}
 	SpinLockRelease(&MyJobs->mutex);
-	if (entry == NULL && proc_number >= 0)
+	if (entry == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
 				 errmsg("stream_engine can be used in at most %d databases of a server", MAX_DATABASES)));
-}
-
-void
-se_job_slot_register_coordinator(Oid database)
-{
-	set_coordinator(database, se_compat_my_proc_number(), false);
+	return ours;
 }
 
 void
 se_job_slot_unregister_coordinator(Oid database, bool left)
 {
-	set_coordinator(database, -1, left);
+	DatabaseEntry *entry;
+
+	SpinLockAcquire(&MyJobs->mutex);
+	entry = database_entry(database, false);
+	if (entry != NULL)
+	{
+		entry->coordinator = -1;
+		entry->left = left;
+	}
+	SpinLockRelease(&MyJobs->mutex);
 }
 
 void
@@ -392,7 +420,10 @@ se_job_slot_wake_coordinator(Oid database)
 	SpinLockAcquire(&MyJobs->mutex);
 	entry = database_entry(database, true);
 	if (entry != NULL)
+	{
+		entry->coordinator_wakes++;
 		proc_number = entry->coordinator;
+	}
 	if (entry != NULL && proc_number < 0)
 	{
 		entry->requested = true;
@@ -400,6 +431,19 @@ se_job_slot_wake_coordinator(Oid database)
 	}
 	SpinLockRelease(&MyJobs->mutex);
 	wake(proc_number);
+}
+
+uint64
+se_job_slot_coordinator_wakes(Oid database)
+{
+	DatabaseEntry *entry;
+	uint64		wakes;
+
+	SpinLockAcquire(&MyJobs->mutex);
+	entry = database_entry(database, false);
+	wakes = entry ? entry->coordinator_wakes : 0;
+	SpinLockRelease(&MyJobs->mutex);
+	return wakes;
 }
 
 Oid
@@ -420,6 +464,18 @@ se_job_slot_next_request(void)
 	}
 	SpinLockRelease(&MyJobs->mutex);
 	return database;
+}
+
+bool
+se_job_slot_has_request(void)
+{
+	bool		any = false;
+
+	SpinLockAcquire(&MyJobs->mutex);
+	for (int i = 0; i < MAX_DATABASES && !any; i++)
+		any = MyJobs->databases[i].database != InvalidOid && MyJobs->databases[i].requested;
+	SpinLockRelease(&MyJobs->mutex);
+	return any;
 }
 
 void

@@ -97,6 +97,8 @@ typedef struct SeJobSlot
 	int64		restart_at;		/* TimestampTz of the next try while RESTARTING */
 	int			error_sqlstate;
 	char		error[SE_JOB_ERROR_LEN];
+	bool		unwritten;		/* the error is not in job_errors yet: the coordinator's to do */
+	uint64		error_attempt;	/* whose error it is */
 
 	/* requests: atomic, sessions write */
 	pg_atomic_uint64 wanted_lsn;	/* commit at once when this is reflected */
@@ -110,8 +112,9 @@ typedef struct SeJobSlot
 	pg_atomic_uint64 counters[SE_JOB_COUNTERS];
 	SeOperatorCounters operators[SE_JOB_MAX_OPERATORS];
 
-	/* waking: the CV is broadcast at every change of state or reflected_lsn */
+	/* waking: se_job_slot_changed, at every change of state, worker_pid or reflected_lsn */
 	ConditionVariable changed;
+	pg_atomic_uint64 changes;	/* how often; a waiter that compares cannot oversleep */
 } SeJobSlot;
 
 /* Registers shared memory. Runs in: _PG_init. */
@@ -126,8 +129,12 @@ extern SeJobSlot *se_job_slot_find(Oid database, Oid job);
 /* Take a free slot; NULL if stream_engine.max_jobs are in use. Caller holds the lock exclusively. */
 extern SeJobSlot *se_job_slot_take(Oid database, Oid job);
 
-/* Broadcast when a slot is taken: for whoever waits for a job that has none yet. */
+/*
+ * Broadcast when a slot is taken: for whoever waits for a job that has none yet; and how
+ * often slots were taken or freed.
+ */
 extern ConditionVariable *se_job_slot_taken(void);
+extern uint64 se_job_slot_generation(void);
 
 /* LWLock tranche of the workers' state areas. */
 extern int	se_job_slot_area_tranche(void);
@@ -138,6 +145,9 @@ extern void se_job_slot_free(SeJobSlot *slot);
 /* i-th slot, 0 <= i < se_max_jobs, in use or not. */
 extern SeJobSlot *se_job_slot_at(int i);
 extern int	se_job_slot_index(const SeJobSlot *slot);
+
+/* Wake who waits for a job, after something it may wait for has changed. */
+extern void se_job_slot_changed(SeJobSlot *slot);
 
 /* Set a state under the lock taken here, and wake waiters. */
 extern void se_job_slot_set_state(SeJobSlot *slot, SeJobState state);
@@ -167,11 +177,15 @@ extern XLogRecPtr se_job_slot_announced_lsn(Oid database);
  * The coordinator of a database: registered by itself, woken by sessions whose
  * commit changed a job; and the launcher likewise. Waking a coordinator that is not
  * there asks the launcher for one. A coordinator that wants to go unregisters first
- * and then looks a last time, so that no request falls between.
+ * and then looks a last time, so that no request falls between. A second coordinator of
+ * a database is turned away: register gives false.
  */
-extern void se_job_slot_register_coordinator(Oid database);
+extern bool se_job_slot_register_coordinator(Oid database);
 extern void se_job_slot_unregister_coordinator(Oid database, bool left);
 extern void se_job_slot_wake_coordinator(Oid database);
+
+/* How often it was woken: waits for locks inside a look reset the latch of the waits between. */
+extern uint64 se_job_slot_coordinator_wakes(Oid database);
 
 extern bool se_job_slot_has_coordinator(Oid database);
 
@@ -181,6 +195,7 @@ extern void se_job_slot_register_launcher(void);
 
 /* Next database that asked for a coordinator, InvalidOid if none. Runs in: launcher. */
 extern Oid	se_job_slot_next_request(void);
+extern bool se_job_slot_has_request(void);
 
 /* A database is gone: free its places. Runs in: launcher. */
 extern void se_job_slot_forget_database(Oid database);

@@ -293,7 +293,7 @@ reflect(SeTask *task, const Stand *stand)
 	if (pg_atomic_read_u64(&slot->reflected_lsn) < stand->read_lsn)
 	{
 		pg_atomic_write_u64(&slot->reflected_lsn, stand->read_lsn);
-		ConditionVariableBroadcast(&slot->changed);
+		se_job_slot_changed(slot);
 	}
 }
 

@@ -64,9 +64,11 @@ typedef struct Started
 } Started;
 
 static List *started = NIL;		/* Started *, TopMemoryContext */
-static long next_timer;			/* ms until something is due; set anew by each look */
+static bool registered = false;	/* as the coordinator of the database */
+static TimestampTz next_timer;	/* when something is due; set anew by each look */
 
 static void look(MemoryContext memory);
+static void wait_for_news(uint64 wakes);
 static long retain(const SeRetainNeed *need, XLogRecPtr hold);
 static bool is_needed(List *jobs);
 static bool has_streams(void);
@@ -75,7 +77,7 @@ static void end_dropped(List *jobs);
 static void ask_to_stop(SeJobSlot *slot, Started *mine);
 static void start_if_time(SeJobSlot *slot, Started *mine, const SeJobMeta *meta);
 static void start_worker(SeJobSlot *slot, Started *mine, const SeJobMeta *meta);
-static void remind_of_lag(void);
+static long remind_of_lag(TimestampTz now);
 static void leave(int code, Datum arg);
 
 void
@@ -83,27 +85,28 @@ stream_engine_coordinator_main(Datum arg)
 {
 	Oid			database = DatumGetObjectId(arg);
 	MemoryContext memory;
-	uint32		wait_event;
 
 	se_worker_connect(database);
-	wait_event = se_compat_wait_event("StreamEngineCoordinator");
 	pgstat_report_appname("stream_engine coordinator");
+	registered = se_job_slot_register_coordinator(MyDatabaseId);
+	if (!registered)
+		proc_exit(0);			/* a former launcher's is still there */
 	before_shmem_exit(leave, (Datum) 0);
-	se_job_slot_register_coordinator(MyDatabaseId);
+	se_job_slot_wake_launcher();	/* others wait for us to come up */
 	memory = AllocSetContextCreate(TopMemoryContext, "stream_engine coordinator",
 								   ALLOCSET_DEFAULT_SIZES);
 
 	for (;;)
 	{
+		uint64		wakes = se_job_slot_coordinator_wakes(MyDatabaseId);
+
 		ResetLatch(MyLatch);
 		se_worker_between();
 		SE_FAULT_POINT("coordinator-loop");
-		next_timer = se_fallback_timeout;
+		next_timer = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), se_fallback_timeout);
 		look(memory);
-		remind_of_lag();
 		MemoryContextReset(memory);
-		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, next_timer,
-						 wait_event);
+		wait_for_news(wakes);
 	}
 }
 
@@ -111,7 +114,42 @@ stream_engine_coordinator_main(Datum arg)
 static void
 due_in(long ms)
 {
-	next_timer = Max(Min(next_timer, ms), 1);
+	next_timer = Min(next_timer, TimestampTzPlusMilliseconds(GetCurrentTimestamp(), ms));
+}
+
+/*
+ * Until somebody wakes us, a worker that was started ended before it came up, or a timer
+ * is due. A look waits for locks, which resets the latch, so the latch alone is not
+ * believed. Idle jobs are reminded of the log in between, without a look.
+ */
+static void
+wait_for_news(uint64 wakes)
+{
+	static uint32 wait_event = 0;
+
+	if (wait_event == 0)
+		wait_event = se_compat_wait_event("StreamEngineCoordinator");
+	for (;;)
+	{
+		TimestampTz now = GetCurrentTimestamp();
+		long		timeout;
+		ListCell   *cell;
+		pid_t		pid;
+
+		if (wakes != se_job_slot_coordinator_wakes(MyDatabaseId) || now >= next_timer)
+			return;
+		foreach(cell, started)
+		{
+			Started    *mine = lfirst(cell);
+
+			if (mine->handle != NULL && GetBackgroundWorkerPid(mine->handle, &pid) == BGWH_STOPPED)
+				return;
+		}
+		timeout = Min(remind_of_lag(now), TimestampDifferenceMilliseconds(now, next_timer));
+		if (WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, timeout,
+					  wait_event) & WL_LATCH_SET)
+			return;
+	}
 }
 
 /* One look at everything, and the next step of each job. */
@@ -128,11 +166,11 @@ look(MemoryContext memory)
 	se_worker_begin_own();
 	MemoryContextSwitchTo(memory);
 	jobs = se_jobs_list();
-	needed = is_needed(jobs);
 	need = se_retain_need(jobs, hold);
 	foreach(cell, jobs)
 		step(lfirst(cell));
 	end_dropped(jobs);
+	needed = is_needed(jobs);	/* after slots were freed: nobody wakes us for that */
 	se_worker_commit_own();
 
 	MemoryContextSwitchTo(memory);
@@ -147,14 +185,17 @@ look(MemoryContext memory)
 	 * before is seen by one more look.
 	 */
 	se_job_slot_unregister_coordinator(MyDatabaseId, true);
+	registered = false;
 	se_worker_begin_own();
 	MemoryContextSwitchTo(memory);
 	needed = is_needed(se_jobs_list());
 	se_worker_commit_own();
 	if (!needed && se_holds_oldest(MyDatabaseId) == InvalidXLogRecPtr)
 		proc_exit(0);
-	se_job_slot_register_coordinator(MyDatabaseId);
-	due_in(1);
+	registered = se_job_slot_register_coordinator(MyDatabaseId);
+	if (!registered)
+		proc_exit(0);
+	due_in(0);
 }
 
 /*
@@ -445,7 +486,7 @@ start_worker(SeJobSlot *slot, Started *mine, const SeJobMeta *meta)
 	slot->attempt = attempt + 1;
 	slot->state = SE_JOB_STARTING;
 	LWLockRelease(se_job_slot_lock());
-	ConditionVariableBroadcast(&slot->changed);
+	se_job_slot_changed(slot);
 
 	memset(&ticket, 0, sizeof(ticket));
 	ticket.job = slot->job;
@@ -475,7 +516,7 @@ start_worker(SeJobSlot *slot, Started *mine, const SeJobMeta *meta)
 	slot->state = SE_JOB_WAITING;
 	slot->restart_at = GetCurrentTimestamp() + 1000 * NO_WORKER_MS;
 	LWLockRelease(se_job_slot_lock());
-	ConditionVariableBroadcast(&slot->changed);
+	se_job_slot_changed(slot);
 	due_in(NO_WORKER_MS);
 	if (!was_waiting)
 		ereport(WARNING,
@@ -486,18 +527,16 @@ start_worker(SeJobSlot *slot, Started *mine, const SeJobMeta *meta)
 
 /*
  * A job whose streams get no rows is not woken by the rest of the log, yet its position
- * must follow, or it would hold WAL for ever.
+ * must follow, or it would hold WAL for ever. Returns ms until the next time.
  */
-static void
-remind_of_lag(void)
+static long
+remind_of_lag(TimestampTz now)
 {
 	static TimestampTz reminded = 0;
-	TimestampTz now = GetCurrentTimestamp();
 	XLogRecPtr	flushed;
 
-	due_in(LAG_MS);
 	if (!TimestampDifferenceExceeds(reminded, now, LAG_MS))
-		return;
+		return LAG_MS - TimestampDifferenceMilliseconds(reminded, now);
 	reminded = now;
 	flushed = GetFlushRecPtr(NULL);
 	for (int i = 0; i < se_max_jobs; i++)
@@ -509,13 +548,14 @@ remind_of_lag(void)
 			flushed > read && flushed - read > (uint64) LAG_SEGMENTS * wal_segment_size)
 			se_job_slot_poke(slot);
 	}
+	return LAG_MS;
 }
 
 /* At exit: nobody shall wake us any more; the launcher replaces us unless we left in order. */
 static void
 leave(int code, Datum arg)
 {
-	if (se_job_slot_coordinator_left(MyDatabaseId))
+	if (!registered)
 		return;
 	se_job_slot_unregister_coordinator(MyDatabaseId, false);
 	se_job_slot_wake_coordinator(MyDatabaseId); /* nobody there: asks the launcher */

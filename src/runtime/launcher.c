@@ -61,6 +61,7 @@ static void drop_orphaned_slots(void);
 static void forget_dropped(List *databases);
 static void want(Oid database);
 static bool see_who_ended(void);
+static bool is_news(void);
 static long start_wanted(void);
 static bool start_coordinator(Place *place);
 
@@ -125,6 +126,8 @@ stream_engine_launcher_main(Datum arg)
 			relist = false;
 		}
 		timeout = start_wanted();
+		if (is_news())
+			continue;			/* a wait for a lock above may have reset the latch */
 		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
 						 timeout >= 0 ? Min(timeout, se_fallback_timeout) : se_fallback_timeout,
 						 wait_event);
@@ -271,6 +274,23 @@ see_who_ended(void)
 		place->not_before = GetCurrentTimestamp() + 1000 * Min(delay, RETRY_MAX_MS);
 	}
 	return any;
+}
+
+/* Has somebody asked for a coordinator, or one ended, since the last look? */
+static bool
+is_news(void)
+{
+	ListCell   *cell;
+	pid_t		pid;
+
+	foreach(cell, places)
+	{
+		Place	   *place = lfirst(cell);
+
+		if (place->handle != NULL && GetBackgroundWorkerPid(place->handle, &pid) == BGWH_STOPPED)
+			return true;
+	}
+	return se_job_slot_has_request();
 }
 
 /* Start what is wanted and may start. Returns ms until the next try, -1 if none waits. */

@@ -62,7 +62,7 @@ se_restart_mark(SeJobSlot *slot, bool person, int sqlstate, const char *message)
 	slot->error_sqlstate = sqlstate;
 	strlcpy(slot->error, message, sizeof(slot->error));
 	LWLockRelease(se_job_slot_lock());
-	ConditionVariableBroadcast(&slot->changed);
+	se_job_slot_changed(slot);
 	se_job_slot_wake_coordinator(slot->database);
 }
 

@@ -104,6 +104,7 @@ attach(Oid database, const SeTaskTicket *ticket)
 	LWLockRelease(se_job_slot_lock());
 	if (!ours)
 		return NULL;
+	se_job_slot_changed(slot);
 	MySlot = slot;
 	on_shmem_exit(detach, ObjectIdGetDatum(database));
 
@@ -136,7 +137,7 @@ detach(int code, Datum arg)
 	MySlot->worker_pid = 0;
 	MySlot->worker_proc = -1;
 	LWLockRelease(se_job_slot_lock());
-	ConditionVariableBroadcast(&MySlot->changed);
+	se_job_slot_changed(MySlot);
 	se_job_slot_wake_coordinator(DatumGetObjectId(arg));
 }
 
@@ -155,7 +156,7 @@ come_up(SeTask *task)
 	if (MySlot->state == SE_JOB_STARTING)
 		MySlot->state = SE_JOB_RUNNING;
 	LWLockRelease(se_job_slot_lock());
-	ConditionVariableBroadcast(&MySlot->changed);
+	se_job_slot_changed(MySlot);
 	return true;
 }
 

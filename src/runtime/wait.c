@@ -23,7 +23,11 @@
 #include "utils/array.h"
 #include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 #include "utils/timestamp.h"
+
+/* A job that fails once or twice is back before anybody has read of it. */
+#define TELL_AFTER 3
 
 /* One look at a job: a copy of what the wait decides by. */
 typedef struct Look
@@ -32,8 +36,10 @@ typedef struct Look
 	char		goal;
 	bool		ours;
 	SeJobSlot  *slot;			/* NULL = not taken yet */
+	uint64		generation;		/* of the slot: it may be another job's by now */
 	SeJobState	state;
 	int			worker_pid;
+	int			failures;
 	XLogRecPtr	reflected;
 	char		error[SE_JOB_ERROR_LEN];
 } Look;
@@ -42,8 +48,11 @@ typedef struct Look
 typedef bool (*Condition) (Oid job, const Look *look, void *arg);
 
 static void wait_until(Oid job, Condition condition, void *arg, int64 timeout_ms, const char *goal);
+static void wait_for_change(Oid job, ConditionVariable *cv, int worker_pid, TimestampTz end);
 static Look look_at(Oid job, const char *name);
+static void timed_out(const Look *look, const char *name, const char *goal) pg_attribute_noreturn();
 static bool is_reflected(Oid job, const Look *look, void *arg);
+static void tell_of_failures(Oid job, const Look *look);
 static bool has_state(Oid job, const Look *look, void *arg);
 static void check_deadlock(Oid job, int worker_pid);
 
@@ -51,12 +60,13 @@ typedef struct Wanted
 {
 	XLogRecPtr	lsn;
 	bool		asked;
+	int			told;			/* of this many failures */
 } Wanted;
 
 void
 se_wait_reflected(Oid job, XLogRecPtr lsn, int64 timeout_ms, bool asked)
 {
-	Wanted		wanted = {lsn, asked};
+	Wanted		wanted = {lsn, asked, 0};
 
 	wait_until(job, is_reflected, &wanted, timeout_ms,
 			   psprintf("reflects %X/%X", LSN_FORMAT_ARGS(lsn)));
@@ -69,49 +79,81 @@ se_wait_state(Oid job, SeJobState state, int64 timeout_ms)
 			   psprintf("is %s", se_job_state_name(state)));
 }
 
+/*
+ * A change is counted before it is broadcast, and a look waits for locks, which resets
+ * the latch that a broadcast sets. So the wait begins only if nothing was counted since
+ * before the look.
+ */
 static void
 wait_until(Oid job, Condition condition, void *arg, int64 timeout_ms, const char *goal)
 {
-	static uint32 wait_event = 0;
 	const char *name = get_rel_name(job);	/* now: it may be dropped meanwhile */
-	TimestampTz begun = GetCurrentTimestamp();
-	TimestampTz next_check = TimestampTzPlusMilliseconds(begun, DeadlockTimeout);
+	TimestampTz end = timeout_ms < 0 ? DT_NOEND :
+		TimestampTzPlusMilliseconds(GetCurrentTimestamp(), timeout_ms);
+	MemoryContext memory = AllocSetContextCreate(CurrentMemoryContext, "stream_engine wait",
+												 ALLOCSET_SMALL_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(memory);
+	Look		look = look_at(job, name);
 
-	if (wait_event == 0)
-		wait_event = se_compat_wait_event("StreamEngineWait");
 	for (;;)
 	{
-		Look		look = look_at(job, name);
-		ConditionVariable *cv = look.slot ? &look.slot->changed : se_job_slot_taken();
-		TimestampTz now;
-		int64		sleep;
+		SeJobSlot  *slot = look.slot;
+		uint64		generation = look.generation;
+		ConditionVariable *cv = slot ? &slot->changed : se_job_slot_taken();
+		uint64		changes;
 
-		/* Prepared before the look that counts: no change falls between look and sleep. */
+		MemoryContextReset(memory);
 		ConditionVariablePrepareToSleep(cv);
+		changes = slot ? pg_atomic_read_u64(&slot->changes) : se_job_slot_generation();
 		look = look_at(job, name);
 		if (condition(job, &look, arg))
 			break;
-
-		now = GetCurrentTimestamp();
-		if (timeout_ms >= 0 && now - begun >= 1000 * timeout_ms)
-			ereport(ERROR,
-					(errcode(ERRCODE_QUERY_CANCELED),
-					 errmsg("timeout while waiting until continuous view \"%s\" %s",
-							name ? name : "?", goal),
-					 errdetail("It is %s and reflects %X/%X.",
-							   look.slot ? se_job_state_name(look.state) : "not yet known to the server",
-							   LSN_FORMAT_ARGS(look.reflected))));
-		if (now >= next_check)
-		{
-			check_deadlock(job, look.worker_pid);
-			next_check = TimestampTzPlusMilliseconds(now, DeadlockTimeout);
-		}
-		sleep = Min((next_check - now) / 1000 + 1, (int64) se_fallback_timeout);
-		if (timeout_ms >= 0)
-			sleep = Min(sleep, (begun + 1000 * timeout_ms - now) / 1000 + 1);
-		(void) ConditionVariableTimedSleep(cv, (long) sleep, wait_event);
+		if (look.slot != slot || look.generation != generation)
+			continue;			/* prepared for the wrong one */
+		if (GetCurrentTimestamp() >= end)
+			timed_out(&look, name, goal);
+		if (changes == (slot ? pg_atomic_read_u64(&slot->changes) : se_job_slot_generation()))
+			wait_for_change(job, cv, look.worker_pid, end);
 	}
 	ConditionVariableCancelSleep();
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(memory);
+}
+
+/*
+ * Until the job changes, the time is up, or a new look cannot harm. A deadlock is looked
+ * for at intervals; that takes no look at the job, so no wait leans on it.
+ */
+static void
+wait_for_change(Oid job, ConditionVariable *cv, int worker_pid, TimestampTz end)
+{
+	static uint32 wait_event = 0;
+	TimestampTz fallback = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), se_fallback_timeout);
+
+	if (wait_event == 0)
+		wait_event = se_compat_wait_event("StreamEngineWait");
+	end = Min(end, fallback);
+	for (;;)
+	{
+		long		sleep = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), end);
+
+		if (sleep <= 0 || !ConditionVariableTimedSleep(cv, Min(sleep, DeadlockTimeout), wait_event))
+			return;
+		check_deadlock(job, worker_pid);
+		MemoryContextReset(CurrentMemoryContext);
+	}
+}
+
+static void
+timed_out(const Look *look, const char *name, const char *goal)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_QUERY_CANCELED),
+			 errmsg("timeout while waiting until continuous view \"%s\" %s",
+					name ? name : "?", goal),
+			 errdetail("It is %s and reflects %X/%X.",
+					   look->slot ? se_job_state_name(look->state) : "not yet known to the server",
+					   LSN_FORMAT_ARGS(look->reflected))));
 }
 
 static Look
@@ -131,7 +173,9 @@ look_at(Oid job, const char *name)
 	if (look.slot != NULL)
 	{
 		look.state = look.slot->state;
+		look.generation = look.slot->generation;
 		look.worker_pid = look.slot->worker_pid;
+		look.failures = look.slot->failures;
 		look.reflected = pg_atomic_read_u64(&look.slot->reflected_lsn);
 		memcpy(look.error, look.slot->error, SE_JOB_ERROR_LEN);
 	}
@@ -175,6 +219,20 @@ is_alive(const Look *look)
 	return false;
 }
 
+/* Ask the worker to commit as soon as it has read up to a place, if the slot is still the job's. */
+static void
+ask(const Look *look, XLogRecPtr lsn)
+{
+	LWLockAcquire(se_job_slot_lock(), LW_SHARED);
+	if (look->slot->in_use && look->slot->generation == look->generation &&
+		pg_atomic_read_u64(&look->slot->wanted_lsn) < lsn)
+	{
+		raise_to(&look->slot->wanted_lsn, lsn);
+		se_job_slot_poke(look->slot);
+	}
+	LWLockRelease(se_job_slot_lock());
+}
+
 static bool
 is_reflected(Oid job, const Look *look, void *arg)
 {
@@ -182,6 +240,9 @@ is_reflected(Oid job, const Look *look, void *arg)
 
 	if (look->slot != NULL && look->reflected >= wanted->lsn)
 		return true;
+	/* The worker writes the goal first, then says why in its slot. */
+	if (look->ours && look->goal == SE_GOAL_FAILED && look->slot != NULL && look->worker_pid != 0)
+		return false;
 	if (!look->ours || look->goal != SE_GOAL_RUN)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -197,13 +258,28 @@ is_reflected(Oid job, const Look *look, void *arg)
 						get_rel_name(job)),
 				 errdetail("It begins to run when the transaction is committed."),
 				 errhint("Commit first.")));
-	if (look->slot != NULL && wanted->asked &&
-		pg_atomic_read_u64(&look->slot->wanted_lsn) < wanted->lsn)
+	if (look->slot == NULL)
+		return false;
+	if (look->failures >= TELL_AFTER && look->failures != wanted->told)
 	{
-		raise_to(&look->slot->wanted_lsn, wanted->lsn);
-		se_job_slot_poke(look->slot);
+		wanted->told = look->failures;
+		tell_of_failures(job, look);
 	}
+	if (wanted->asked)
+		ask(look, wanted->lsn);
 	return false;
+}
+
+/* Whoever waits for a job that fails again and again shall know what for. */
+static void
+tell_of_failures(Oid job, const Look *look)
+{
+	ereport(WARNING,
+			(errcode(ERRCODE_WARNING),
+			 errmsg("continuous view \"%s\" is %s after %d failures; still waiting",
+					get_rel_name(job), se_job_state_name(look->state), look->failures),
+			 look->error[0] != '\0' ? errdetail("Its last error was: %s", look->error) : 0,
+			 errhint("See stream_engine.errors; cancel this command to stop waiting.")));
 }
 
 /* Does the goal in the catalog leave this state standing? */

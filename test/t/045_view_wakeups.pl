@@ -1,0 +1,73 @@
+# test/t/045_view_wakeups.pl: no wake-up is lost, whatever a process waits for when it comes; nothing leans on a timeout.
+use strict;
+use warnings;
+use lib "$ENV{SE_TREE}/test/lib";
+use StreamEngine;
+use Test::More;
+
+my $node = StreamEngine->new('wakeups', conf => "stream_engine.fallback_timeout = '1h'\n");
+
+# Is our process of this kind waiting for a lock?
+sub wait_blocked
+{
+	my ($kind) = @_;
+	return $node->wait_until(qq{
+		SELECT EXISTS (SELECT FROM pg_locks l JOIN pg_stat_activity a USING (pid)
+		               WHERE NOT l.granted AND a.backend_type = 'stream_engine $kind')}, "the $kind waits for a lock");
+}
+
+# A coordinator that waits for a lock when it is woken looks again afterwards.
+$node->sql(q{
+	CREATE FOREIGN TABLE s (id int) SERVER stream_engine;
+	CREATE MATERIALIZED VIEW v WITH (stream_engine.continuous) AS SELECT id FROM s;
+	CREATE MATERIALIZED VIEW w WITH (stream_engine.continuous) AS SELECT id FROM s;
+	INSERT INTO s VALUES (1)});
+$node->refresh('v', 'w');
+my $holder = $node->background_psql('postgres');
+$holder->query_safe('BEGIN; LOCK TABLE stream_engine.job_positions IN ACCESS EXCLUSIVE MODE');
+$node->sql(q{SELECT stream_engine.stop('v')});
+wait_blocked('coordinator');
+$node->sql(q{SELECT stream_engine.stop('w')});
+$holder->query_safe('COMMIT');
+$node->sql(q{SELECT stream_engine.wait_state('v', 'stopped', '60s'), stream_engine.wait_state('w', 'stopped', '60s')});
+pass('the coordinator has heard of the second stop');
+
+# A session that waits for a lock when the job it waits for changes looks again, too.
+$node->sql(q{SELECT stream_engine.start('v'), stream_engine.start('w')});
+$node->refresh('v', 'w');
+$node->fault_set('commit-begin', 'wait');
+$node->sql('INSERT INTO s VALUES (2)');
+$node->wait_fault('commit-begin', 2);
+my $waiter = $node->background_psql('postgres');
+$waiter->query_until(qr/go/, "\\echo go\nREFRESH MATERIALIZED VIEW v;\n\\echo reflected\n");
+$node->wait_until(q{SELECT EXISTS (SELECT FROM pg_stat_activity WHERE query LIKE 'REFRESH%' AND wait_event_type = 'Extension')},
+	'REFRESH waits');
+$holder->query_safe('BEGIN; LOCK TABLE stream_engine.job_catalog IN ACCESS EXCLUSIVE MODE');
+$node->fault_clear('commit-begin');
+$node->wait_until(q{SELECT count(*) = 2 FROM v WHERE id IN (1, 2)}, 'the commit of v');
+$holder->query_safe('COMMIT');
+$waiter->query_until(qr/reflected/, "\n");
+pass('REFRESH has heard of the commit');
+$waiter->quit;
+$holder->quit;
+
+# Everything comes and goes, again and again: nobody is left behind.
+$node->sql('CREATE DATABASE d');
+foreach my $i (1 .. 12)
+{
+	$node->sql('SET client_min_messages = warning; CREATE EXTENSION stream_engine', 'd');
+	$node->sql(q{CREATE FOREIGN TABLE s (id int) SERVER stream_engine;
+		CREATE MATERIALIZED VIEW v WITH (stream_engine.continuous) AS SELECT id FROM s;
+		CREATE MATERIALIZED VIEW w WITH (stream_engine.continuous) AS SELECT id, count(*) FROM s GROUP BY id;
+		INSERT INTO s SELECT generate_series(1, 100)}, 'd');
+	$node->sql('REFRESH MATERIALIZED VIEW v', 'd') if $i % 2;
+	$node->sql('INSERT INTO s SELECT generate_series(1, 100)', 'd') if $i % 3;
+	$node->sql('SET client_min_messages = warning; DROP EXTENSION stream_engine CASCADE', 'd');
+	$node->wait_until(q{SELECT NOT EXISTS (SELECT FROM pg_stat_activity WHERE datname = 'd' AND backend_type LIKE 'stream_engine%')},
+		"processes of round $i have left") or last;
+	$node->wait_until(q{SELECT count(*) = 1 FROM pg_replication_slots}, "the slot of round $i has gone") or last;
+}
+pass('twelve times created and dropped');
+
+$node->stop;
+done_testing();
