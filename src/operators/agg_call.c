@@ -34,6 +34,7 @@ static void use_context(SeAggFn *fn, MemoryContext context);
 static void get_state(SeAggFn *fn, const char *acc, SeAggState *state);
 static void put_state(SeAggFn *fn, SeAggHome *home, char *acc, const SeAggState *state);
 static Datum call_internal(SeAggFn *fn, FmgrInfo *function, int nargs, Datum a, Datum b);
+static Datum deserialize(SeAggFn *fn, Datum bytes, MemoryContext context);
 static void revive(SeAggFn *fn, SeAggHome *home, SeSerialAcc *acc);
 
 SeAggFn *
@@ -532,8 +533,8 @@ se_agg_fn_final(const SeAggSlot *slot, SeAggHome *home, char *acc, bool *isnull)
 		if (fn->method == SE_AGG_STATE)
 			state.value = datumCopy(state.value, fn->byval, fn->typlen);
 		else
-			state.value = call_internal(fn, &fn->deserial, 2,
-										call_internal(fn, &fn->serial, 1, state.value, 0), 0);
+			state.value = deserialize(fn, call_internal(fn, &fn->serial, 1, state.value, 0),
+									  CurrentMemoryContext);
 	}
 	result = se_agg_fn_finish(fn, &state, NULL, NULL, isnull);
 	return result;
@@ -559,21 +560,48 @@ call_internal(SeAggFn *fn, FmgrInfo *function, int nargs, Datum a, Datum b)
 	return result;
 }
 
+/*
+ * A state, in a context, to which rows can be added.
+ *
+ * PostgreSQL hands what deserial functions return to combine functions only, and rows
+ * to states that transition or combine functions made. In some minor versions the
+ * deserialised state of variance() ignores the squares of rows added to it. So a state
+ * of ours is what the combine function makes of nothing and the deserialised one.
+ */
+static Datum
+deserialize(SeAggFn *fn, Datum bytes, MemoryContext context)
+{
+	LOCAL_FCINFO(fcinfo, 2);
+	MemoryContext before = fn->agg->curaggcontext->ecxt_per_tuple_memory;
+	bool		combines = OidIsValid(fn->combine.fn_oid);
+	MemoryContext old = MemoryContextSwitchTo(combines ? CurrentMemoryContext : context);
+	Datum		state;
+
+	use_context(fn, CurrentMemoryContext);
+	state = call_internal(fn, &fn->deserial, 2, bytes, 0);
+	if (combines)
+	{
+		use_context(fn, context);
+		InitFunctionCallInfoData(*fcinfo, &fn->combine, 2, fn->aggref->inputcollid, (void *) fn->agg, NULL);
+		fcinfo->args[0].value = (Datum) 0;
+		fcinfo->args[0].isnull = true;
+		fcinfo->args[1].value = state;
+		fcinfo->args[1].isnull = false;
+		state = FunctionCallInvoke(fcinfo);
+		if (fcinfo->isnull)
+			elog(ERROR, "function %u returned NULL", fn->combine.fn_oid);
+	}
+	MemoryContextSwitchTo(old);
+	use_context(fn, before);
+	return state;
+}
+
 /* A state that came back from a checkpoint is deserialised when it is first needed. */
 static void
 revive(SeAggFn *fn, SeAggHome *home, SeSerialAcc *acc)
 {
-	MemoryContext old;
-	MemoryContext context;
-
-	if (acc->status != SE_AGG_VALUE || acc->live != (Datum) 0)
-		return;
-	context = fn->agg->curaggcontext->ecxt_per_tuple_memory;
-	use_context(fn, live_context(home));
-	old = MemoryContextSwitchTo(home->live);
-	acc->live = call_internal(fn, &fn->deserial, 2, PointerGetDatum(acc->serialized.bytes), 0);
-	MemoryContextSwitchTo(old);
-	use_context(fn, context);
+	if (acc->status == SE_AGG_VALUE && acc->live == (Datum) 0)
+		acc->live = deserialize(fn, PointerGetDatum(acc->serialized.bytes), live_context(home));
 }
 
 void
