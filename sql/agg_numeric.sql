@@ -6,7 +6,7 @@ CREATE MATERIALIZED VIEW vh WITH (stream_engine.continuous) AS SELECT window_end
 -- one group per sort of number: scales, sizes, signs, zeroes behind the point, beyond 20 or 8 digits, mixtures
 INSERT INTO twin SELECT g, CASE g
         WHEN 0 THEN i WHEN 1 THEN -i * 10000 WHEN 2 THEN i / 100.0 WHEN 3 THEN (i % 7 - 3)::numeric(20, 8) / 3
-        WHEN 4 THEN round(i / 7.0, i % 12) WHEN 5 THEN i * 10::numeric ^ (i % 24) WHEN 6 THEN i * 10::numeric ^ -(i % 20)
+        WHEN 4 THEN round(i / 7.0, i % 12) WHEN 5 THEN i * 10::numeric ^ (i % 24) WHEN 6 THEN (i || 'e-' || i % 20)::numeric
         WHEN 7 THEN (i % 2)::numeric(30, 20) WHEN 8 THEN 99999999999999999999.99999999 * (i % 3 - 1)
         WHEN 9 THEN CASE WHEN i = 77 THEN 'NaN' ELSE i::numeric END WHEN 10 THEN CASE WHEN i = 77 THEN 'infinity' WHEN i = 99 THEN '-infinity' ELSE i::numeric END
         WHEN 11 THEN CASE WHEN i = 77 THEN '-infinity' ELSE 0.5 END WHEN 12 THEN 0.00 WHEN 13 THEN round(1, i % 3 * 60)
