@@ -26,6 +26,20 @@
 #error "stream_engine needs PostgreSQL 15 or newer"
 #endif
 
+/* The major version, which is part of what stored state depends on. */
+#define SE_COMPAT_PG_MAJOR (PG_VERSION_NUM / 10000)
+
+/* Is there a setting transaction_timeout?  It would end workers, too. */
+#define SE_COMPAT_HAS_TRANSACTION_TIMEOUT (PG_VERSION_NUM >= 170000)
+
+/* For the stand-ins of unit tests: what the server exports of its memory and Assert code. */
+#define SE_COMPAT_CHUNK_CONTEXT_IS_EXPORTED (PG_VERSION_NUM >= 160000)
+#if PG_VERSION_NUM >= 160000
+#define SE_COMPAT_CONDITION_TYPE
+#else
+#define SE_COMPAT_CONDITION_TYPE const char *errorType,
+#endif
+
 /* Below 16 the magic function is hidden like everything else unless declared visible first. */
 #if PG_VERSION_NUM < 160000
 extern __attribute__((visibility("default"))) const Pg_magic_struct *Pg_magic_func(void);

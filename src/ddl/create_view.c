@@ -196,7 +196,7 @@ insert_job(const SeViewParts *parts, const SeGraph *graph, List *options, bool r
 	meta.system_identifier = GetSystemIdentifier();
 	meta.database = MyDatabaseId;
 	meta.catalog_oid = parts->table;
-	meta.pg_major = PG_VERSION_NUM / 10000;
+	meta.pg_major = SE_COMPAT_PG_MAJOR;
 	se_jobs_insert(&meta);
 }
 

@@ -12,6 +12,7 @@
 #include "access/table.h"
 #include "access/xact.h"
 #include "access/xlog.h"
+#include "base/compat.h"
 #include "base/job_slot.h"
 #include "catalog/indexing.h"
 #include "catalog/pg_class.h"
@@ -185,7 +186,7 @@ se_jobs_identity_is_ours(const SeJobMeta *meta)
 	return meta->system_identifier == GetSystemIdentifier() &&
 		meta->database == MyDatabaseId &&
 		meta->catalog_oid == meta->job &&
-		meta->pg_major == PG_VERSION_NUM / 10000;
+		meta->pg_major == SE_COMPAT_PG_MAJOR;
 }
 
 const char *

@@ -11,6 +11,7 @@
 
 #include "access/htup_details.h"
 #include "access/xact.h"
+#include "base/compat.h"
 #include "catalog/pg_class.h"
 #include "miscadmin.h"
 #include "nodes/parsenodes.h"
@@ -29,7 +30,7 @@ typedef struct ForcedSetting
 {
 	const char *name;
 	const char *value;
-	int			since;			/* PostgreSQL version */
+	bool		exists;			/* in this PostgreSQL version? */
 } ForcedSetting;
 
 /*
@@ -38,17 +39,17 @@ typedef struct ForcedSetting
  * live or die together (I5).
  */
 static const ForcedSetting forced_settings[] = {
-	{"statement_timeout", "0", 0},
-	{"lock_timeout", "0", 0},
-	{"idle_in_transaction_session_timeout", "0", 0},
-	{"transaction_timeout", "0", 170000},
-	{"default_transaction_isolation", "read committed", 0},
-	{"default_transaction_read_only", "off", 0},
-	{"default_transaction_deferrable", "off", 0},
-	{"row_security", "on", 0},
-	{"zero_damaged_pages", "off", 0},
-	{"session_replication_role", "origin", 0},
-	{"synchronous_commit", "off", 0},
+	{"statement_timeout", "0", true},
+	{"lock_timeout", "0", true},
+	{"idle_in_transaction_session_timeout", "0", true},
+	{"transaction_timeout", "0", SE_COMPAT_HAS_TRANSACTION_TIMEOUT},
+	{"default_transaction_isolation", "read committed", true},
+	{"default_transaction_read_only", "off", true},
+	{"default_transaction_deferrable", "off", true},
+	{"row_security", "on", true},
+	{"zero_damaged_pages", "off", true},
+	{"session_replication_role", "origin", true},
+	{"synchronous_commit", "off", true},
 };
 
 /* Who we were before se_worker_begin. */
@@ -65,7 +66,7 @@ se_worker_connect(Oid database)
 	BackgroundWorkerInitializeConnectionByOid(database, InvalidOid, 0);
 
 	for (int i = 0; i < lengthof(forced_settings); i++)
-		if (PG_VERSION_NUM >= forced_settings[i].since)
+		if (forced_settings[i].exists)
 			SetConfigOption(forced_settings[i].name, forced_settings[i].value,
 							PGC_SUSET, PGC_S_OVERRIDE);
 }

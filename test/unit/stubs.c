@@ -11,6 +11,7 @@
 #include <setjmp.h>
 
 #include "access/tupdesc.h"
+#include "base/compat.h"
 #include "catalog/pg_type.h"
 #include "harness.h"
 #include "miscadmin.h"
@@ -263,7 +264,7 @@ pnstrdup(const char *string, Size len)
 	return copy;
 }
 
-#if PG_VERSION_NUM >= 160000
+#if SE_COMPAT_CHUNK_CONTEXT_IS_EXPORTED
 MemoryContext
 GetMemoryChunkContext(void *pointer)
 {
@@ -439,10 +440,7 @@ FlushErrorState(void)
 }
 
 void
-ExceptionalCondition(const char *conditionName,
-#if PG_VERSION_NUM < 160000
-					 const char *errorType,
-#endif
+ExceptionalCondition(const char *conditionName, SE_COMPAT_CONDITION_TYPE
 					 const char *fileName, int lineNumber)
 {
 	printf("assertion failed: %s, %s:%d\n", conditionName, fileName, lineNumber);
@@ -643,7 +641,7 @@ text_to_cstring(const text *t)
 TupleDesc
 CreateTemplateTupleDesc(int natts)
 {
-	TupleDesc	desc = palloc0(offsetof(struct TupleDescData, attrs) + natts * 1024);
+	TupleDesc	desc = palloc0(sizeof(struct TupleDescData) + natts * 1024);
 
 	desc->natts = natts;
 	desc->tdtypeid = RECORDOID;
@@ -699,8 +697,7 @@ TupleDescInitEntry(TupleDesc desc, AttrNumber attnum, const char *name, Oid type
 		att->attalign = facts->align;
 		att->attstorage = facts->storage;
 		att->attcollation = type == TEXTOID ? 100 : InvalidOid;
-		att->attcacheoff = -1;
-		return;
+			return;
 	}
 	se_stub_missing("TupleDescInitEntry of an unknown type");
 }
