@@ -11,9 +11,11 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "access/relation.h"
 #include "access/transam.h"
 #include "access/xact.h"
 #include "base/se.h"
+#include "catalog/pg_aggregate.h"
 #include "catalog/pg_attribute.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_foreign_table.h"
@@ -23,10 +25,12 @@
 #include "nodes/nodeFuncs.h"
 #include "nodes/parsenodes.h"
 #include "nodes/value.h"
+#include "rewrite/rewriteHandler.h"
 #include "runtime/task.h"
 #include "runtime/worker_env.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
+#include "utils/rel.h"
 #include "utils/syscache.h"
 
 static List *watched = NIL;		/* Oid: result, definition, streams */
@@ -39,7 +43,7 @@ static uint64 seen = 0;			/* fingerprint the chain was built on */
 static void relation_changed(Datum arg, Oid relation);
 static void function_changed(Datum arg, int cacheid, uint32 hash);
 static void stream_changed(Datum arg, int cacheid, uint32 hash);
-static void collect_functions(const SeGraph *graph);
+static void collect_functions(const SeGraph *graph, Oid definition);
 static uint64 fingerprint(Oid job);
 
 void
@@ -54,7 +58,7 @@ se_task_watch(SeTask *task)
 	watched = lappend_oid(list_copy(task->chain->graph->streams), task->job);
 	if (meta != NULL)
 		watched = lappend_oid(watched, meta->definition);
-	collect_functions(task->chain->graph);
+	collect_functions(task->chain->graph, meta != NULL ? meta->definition : InvalidOid);
 	MemoryContextSwitchTo(old);
 
 	CacheRegisterRelcacheCallback(relation_changed, (Datum) 0);
@@ -112,21 +116,52 @@ remember_function(Oid function, void *context)
 	return false;
 }
 
+/* An aggregate is replaced by itself, and so is each function it is made of. */
+static void
+remember_aggregate(Oid aggregate)
+{
+	HeapTuple	tuple;
+	Form_pg_aggregate form;
+
+	(void) remember_function(aggregate, NULL);
+	tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(aggregate));
+	if (!HeapTupleIsValid(tuple))
+		return;
+	form = (Form_pg_aggregate) GETSTRUCT(tuple);
+	(void) remember_function(form->aggtransfn, NULL);
+	(void) remember_function(form->aggfinalfn, NULL);
+	(void) remember_function(form->aggcombinefn, NULL);
+	(void) remember_function(form->aggserialfn, NULL);
+	(void) remember_function(form->aggdeserialfn, NULL);
+	ReleaseSysCache(tuple);
+}
+
 static bool
 walk_functions(Node *node, void *context)
 {
 	if (node == NULL)
 		return false;
+	if (IsA(node, Query))
+		return query_tree_walker((Query *) node, walk_functions, context, 0);
 	(void) check_functions_in_node(node, remember_function, context);
 	return expression_tree_walker(node, walk_functions, context);
 }
 
-/* The users' functions in all expressions; PostgreSQL's own do not change. */
+/*
+ * The users' functions in all expressions; PostgreSQL's own do not change. Those that
+ * planning puts the body of in their place are found only in the definition.
+ */
 static void
-collect_functions(const SeGraph *graph)
+collect_functions(const SeGraph *graph, Oid definition)
 {
+	Relation	view = OidIsValid(definition) ? try_relation_open(definition, AccessShareLock) : NULL;
 	ListCell   *cell;
 
+	if (view != NULL)
+	{
+		(void) walk_functions(copyObject((Node *) get_view_query(view)), NULL);
+		relation_close(view, AccessShareLock);
+	}
 	foreach(cell, graph->nodes)
 	{
 		SeNode	   *node = lfirst(cell);
@@ -143,7 +178,7 @@ collect_functions(const SeGraph *graph)
 		else if (node->kind == SE_NODE_GROUP_AGG)
 			calls = ((SeGroupAggNode *) node)->calls;
 		foreach(call, calls)
-			(void) remember_function(((SeAggCall *) lfirst(call))->aggref->aggfnoid, NULL);
+			remember_aggregate(((SeAggCall *) lfirst(call))->aggref->aggfnoid);
 	}
 }
 
