@@ -32,11 +32,11 @@
 /* How often it is looked whether the workers have gone, ms. */
 #define LOOK_AGAIN_MS 10
 
-/* A copy of a database with workers of ours, to be told of when it is committed. */
-static Oid	copied_database = InvalidOid;
+/* A database that may want a coordinator when this transaction is committed. */
+static Oid	announced_database = InvalidOid;
 
 static bool empty_database(const char *name, LOCKMODE lock);
-static void announce_copy(XactEvent event, void *arg);
+static void announce(XactEvent event, void *arg);
 static void wait_for_workers(Oid database, const char *kind);
 static bool end_workers(Oid database, const char *kind);
 static const char *template_of(const CreatedbStmt *stmt);
@@ -44,13 +44,17 @@ static const char *template_of(const CreatedbStmt *stmt);
 void
 se_database_door_init(void)
 {
-	RegisterXactCallback(announce_copy, NULL);
+	RegisterXactCallback(announce, NULL);
 }
 
 bool
 se_database_door(SeUtility *utility)
 {
 	Node	   *statement = utility->pstmt->utilityStmt;
+
+	/* It may accept connections from now on. */
+	if (IsA(statement, AlterDatabaseStmt))
+		announced_database = get_database_oid(((AlterDatabaseStmt *) statement)->dbname, true);
 
 	/* In a transaction block the command itself says that it cannot run there. */
 	if (IsTransactionBlock())
@@ -82,21 +86,21 @@ se_database_door(SeUtility *utility)
 	{
 		/* What was copied wants a coordinator of its own. */
 		se_utility_pass_on(utility);
-		copied_database = get_database_oid(((CreatedbStmt *) statement)->dbname, true);
+		announced_database = get_database_oid(((CreatedbStmt *) statement)->dbname, true);
 		return true;
 	}
 	return false;
 }
 
 static void
-announce_copy(XactEvent event, void *arg)
+announce(XactEvent event, void *arg)
 {
-	if (!OidIsValid(copied_database))
+	if (!OidIsValid(announced_database))
 		return;
 	if (event == XACT_EVENT_COMMIT)
-		se_job_slot_wake_coordinator(copied_database);
+		se_job_slot_wake_coordinator(announced_database);
 	if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_ABORT)
-		copied_database = InvalidOid;
+		announced_database = InvalidOid;
 }
 
 /*

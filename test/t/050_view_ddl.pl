@@ -127,6 +127,15 @@ $node->sql('ALTER DATABASE one RENAME TO two');
 $node->sql('INSERT INTO s VALUES (3)', 'two');
 $node->sql('REFRESH MATERIALIZED VIEW v', 'two');
 is($node->sql('SELECT count(*) FROM v', 'two'), '3', 'the renamed database goes on');
+
+# One that took no connections goes on when it takes them again.
+$node->sql('ALTER DATABASE two ALLOW_CONNECTIONS false');
+$node->sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'two'");
+ok($node->wait_until("SELECT count(*) = 0 FROM pg_stat_activity WHERE datname = 'two'"), 'nobody is in the closed database');
+$node->sql('BEGIN; ALTER DATABASE two ALLOW_CONNECTIONS true; COMMIT');
+$node->sql('INSERT INTO s VALUES (4)', 'two');
+$node->sql('REFRESH MATERIALIZED VIEW v', 'two');
+is($node->sql('SELECT count(*) FROM v', 'two'), '4', 'the reopened database goes on');
 $node->sql('DROP DATABASE two');
 $node->sql('DROP DATABASE copy');
 is($node->sql("SELECT count(*) FROM pg_replication_slots WHERE slot_name = '$slot'"), '0', 'the slot went with its database');
