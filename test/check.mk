@@ -30,7 +30,7 @@ check-mutants:
 check-valgrind:
 	@test/run valgrind
 check-versions:
-	@test/run versions
+	@VERSIONS="$(VERSIONS)" LEVELS="$(LEVELS)" TESTS="$(TESTS)" test/versions
 indent:
 	@tools/indent
 demo:

@@ -24,19 +24,22 @@ se_find_pg_config() {
 	done
 }
 
-# se_packages PURPOSE: install what is missing for "build" or "check".
+# se_packages PURPOSE…: install what is missing for "build", some levels of tests, or "check", all of these.
 se_packages() {
-	local missing=() version
+	local missing=() version purpose
 	command -v make >/dev/null || missing+=(make)
 	command -v gcc >/dev/null || missing+=(gcc libc6-dev)
 	[ -n "$(se_find_pg_config)" ] || missing+=(postgresql-server)
-	if [ "$1" = check ]; then
-		command -v python3 >/dev/null || missing+=(python3)
-		command -v pg_bsd_indent >/dev/null || missing+=(pg-bsd-indent)
-		command -v prove >/dev/null || missing+=(perl)
-		perl -MIPC::Run -e 1 2>/dev/null || missing+=(libipc-run-perl)
-		command -v valgrind >/dev/null || missing+=(valgrind)
-	fi
+	for purpose in "$@"; do
+		case $purpose in check | tools | random | nexmark | mutants) command -v python3 >/dev/null || missing+=(python3) ;; esac
+		case $purpose in check | tools) command -v pg_bsd_indent >/dev/null || missing+=(pg-bsd-indent) ;; esac
+		case $purpose in
+			check | tap | mutants)
+				command -v prove >/dev/null || missing+=(perl)
+				perl -MIPC::Run -e 1 2>/dev/null || missing+=(libipc-run-perl) ;;
+		esac
+		case $purpose in check | valgrind) command -v valgrind >/dev/null || missing+=(valgrind) ;; esac
+	done
 	if [ ${#missing[@]} -gt 0 ]; then
 		if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
 			die "missing: ${missing[*]}; run this once as root, or install them (for PostgreSQL: postgresql-15 and postgresql-server-dev-15, or another of 15 to 18)"
@@ -67,14 +70,17 @@ se_apt_install() {
 # ---------------------------------------------------------------- build
 
 # se_private_copy PREFIX: a PostgreSQL of our own, so that installing touches no system folder. Sets $bin.
+# Debian keeps share and include files apart from the rest; anybody else's installation is one folder.
 se_private_copy() {
-	local prefix=$1 from
-	from=$(dirname "$(dirname "$system_pg_config")")
-	bin=$prefix/usr/lib/postgresql/$(basename "$from")/bin
+	local prefix=$1 from major
+	from=$(realpath "$(dirname "$(dirname "$system_pg_config")")")
+	major=$("$system_pg_config" --version | sed 's/^PostgreSQL \([0-9]*\).*/\1/')
+	bin=$prefix/usr/lib/postgresql/$major/bin
 	[ -x "$bin/postgres" ] && [ ! "$from/bin/postgres" -nt "$bin/postgres" ] && return
 	rm -rf "$prefix"
 	mkdir -p "$prefix/usr/lib/postgresql" "$prefix/usr/share/postgresql" "$prefix/usr/include"
-	cp -a "$from" "$prefix/usr/lib/postgresql/"
+	cp -a "$from" "$prefix/usr/lib/postgresql/$major"
+	[[ $(realpath "$("$system_pg_config" --sharedir)") != "$from"/* ]] || return 0
 	cp -a "$("$system_pg_config" --sharedir)" "$prefix/usr/share/postgresql/"
 	ln -sfn "$(dirname "$(dirname "$("$system_pg_config" --includedir-server)")")" "$prefix/usr/include/postgresql"
 }
