@@ -32,6 +32,9 @@
 /* Is there a setting transaction_timeout?  It would end workers, too. */
 #define SE_COMPAT_HAS_TRANSACTION_TIMEOUT (PG_VERSION_NUM >= 170000)
 
+/* The error of old_snapshot_threshold; from 17 on there is neither. */
+#define SE_COMPAT_SNAPSHOT_TOO_OLD MAKE_SQLSTATE('7', '2', '0', '0', '0')
+
 /* For the stand-ins of unit tests: what the server exports of its memory and Assert code. */
 #define SE_COMPAT_CHUNK_CONTEXT_IS_EXPORTED (PG_VERSION_NUM >= 160000)
 #if PG_VERSION_NUM >= 160000
@@ -42,7 +45,8 @@
 
 /* Below 16 the magic function is hidden like everything else unless declared visible first. */
 #if PG_VERSION_NUM < 160000
-extern __attribute__((visibility("default"))) const Pg_magic_struct *Pg_magic_func(void);
+extern __attribute__((visibility("default")))
+const Pg_magic_struct *Pg_magic_func(void);
 #endif
 
 #if PG_VERSION_NUM >= 180000

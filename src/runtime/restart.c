@@ -11,6 +11,7 @@
 #include "postgres.h"
 
 #include "access/xact.h"
+#include "base/compat.h"
 #include "base/settings.h"
 #include "mb/pg_wchar.h"
 #include "meta/jobs.h"
@@ -131,7 +132,7 @@ needs_person(const SeTask *task, int sqlstate)
 		case ERRCODE_LOCK_NOT_AVAILABLE:
 		case ERRCODE_OBJECT_IN_USE:
 		case ERRCODE_IDLE_IN_TRANSACTION_SESSION_TIMEOUT:
-		case ERRCODE_SNAPSHOT_TOO_OLD:
+		case SE_COMPAT_SNAPSHOT_TOO_OLD:
 			return false;
 	}
 	return true;
