@@ -46,6 +46,12 @@
 #define BUFFER_START (8 * 1024)
 #define BUFFER_FULL (64 * 1024)
 
+/*
+ * Readers are woken each time a transaction has written this much, so that they have
+ * scanned what is flushed of a large one by the time it commits. Only speed depends on it.
+ */
+#define WAKE_EVERY (4 * 1024 * 1024)
+
 struct SeAppender
 {
 	uint64		number;			/* of this process, never used twice */
@@ -94,6 +100,7 @@ typedef struct Writes
 {
 	bool		in_use;			/* wrote a message */
 	uint64		next_ordinal;
+	Size		unread;			/* bytes since readers were last woken */
 	List	   *firsts;			/* FirstMessage, one per relation */
 	uint32		last_layout;	/* number of layout messages sent */
 	List	   *layouts;		/* SentLayout */
@@ -375,6 +382,12 @@ write_message(SeMessageHeader *header, const void *body)
 	/* Set first: should the process get an error behind the insertion, readers are still woken. */
 	MyWrites.in_use = true;
 	(void) se_message_write(header, body, true);
+	MyWrites.unread += header->body_len;
+	if (MyWrites.unread >= WAKE_EVERY)
+	{
+		se_job_slot_wake_readers(MyDatabaseId, InvalidXLogRecPtr);
+		MyWrites.unread = 0;
+	}
 	if (first == NULL)
 		add_first(header->relation, ProcLastRecPtr);
 }
