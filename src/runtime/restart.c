@@ -39,6 +39,7 @@ typedef struct BadRow
 } BadRow;
 
 static bool needs_person(const SeTask *task, int sqlstate);
+static void look_in_sources(SeTask *task);
 static BadRow *copy_row(const SeOperatorEnv *env);
 static void record(SeTask *task, const ErrorData *error, const BadRow *row, bool person);
 static char *row_text(SeTask *task, const BadRow *row);
@@ -77,6 +78,7 @@ se_restart_failed(SeTask *task)
 	MemoryContextSwitchTo(TopMemoryContext);
 	HOLD_INTERRUPTS();
 	error = CopyErrorData();
+	look_in_sources(task);
 	row = copy_row(&task->env);
 	EmitErrorReport();
 	FlushErrorState();
@@ -136,6 +138,25 @@ needs_person(const SeTask *task, int sqlstate)
 			return false;
 	}
 	return true;
+}
+
+/* A source may have met the error while it filled its batch: then its row is at work. */
+static void
+look_in_sources(SeTask *task)
+{
+	if (task->chain == NULL || task->env.current_batch != NULL)
+		return;
+	for (int i = 0; i < task->chain->nsources; i++)
+	{
+		SeChainSource *place = &task->chain->sources[i];
+		int			row = place->source->row_at_work;
+
+		if (row == 0)
+			continue;
+		place->batch->nrows = row;
+		task->env.current_batch = place->batch;
+		task->env.current_row = row - 1;
+	}
 }
 
 /* Copy what env says is being worked on; NULL if no row was. */

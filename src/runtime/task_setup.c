@@ -269,6 +269,7 @@ open_sources(SeTask *task)
 					 errmsg("the saved state of continuous view %s belongs to another query", task->name),
 					 errdetail("Something its query uses was changed so that the state has another meaning."),
 					 errhint("Undo the change, or drop and create the view.")));
+		source->skip = &task->skip;
 		source->ops->open(source, VARDATA_ANY(position->position),
 						  VARSIZE_ANY_EXHDR(position->position));
 		if (i > 0)

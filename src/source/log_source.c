@@ -134,6 +134,7 @@ static void take_layout(LogSource *log);
 static void take_mark(LogSource *log);
 static void take_rows(LogSource *log, SeBatch *batch);
 static void stamp(LogSource *log, SeBatch *batch, int row, const Datum *values, const bool *nulls);
+static bool is_left_out(LogSource *log, SePlace place);
 static void raise_watermark(LogSource *log, const Datum *values, const bool *nulls);
 static bool evaluate_watermark(LogSource *log, const Datum *values, const bool *nulls, SeTime *h);
 static void pin(LogSource *log);
@@ -611,9 +612,27 @@ stamp(LogSource *log, SeBatch *batch, int row, const Datum *values, const bool *
 		se_batch_values(batch, row)[lfirst_int(lc)] = TimestampTzGetDatum(log->proctime);
 		se_batch_nulls(batch, row)[lfirst_int(lc)] = false;
 	}
-	if (log->watermark.present)
+	if (log->watermark.present && !is_left_out(log, batch->places[row]))
+	{
+		log->source.row_at_work = row + 1;
 		raise_watermark(log, values, nulls);
+		log->source.row_at_work = 0;
+	}
 	log->next_ordinal++;
+}
+
+/* Has a person told us to leave the row out? It may be the expression that fails for it. */
+static inline bool
+is_left_out(LogSource *log, SePlace place)
+{
+	ListCell   *cell;
+
+	if (log->source.skip == NULL)
+		return false;
+	foreach(cell, *log->source.skip)
+		if (se_place_compare(*(SePlace *) lfirst(cell), place) == 0)
+			return true;
+	return false;
 }
 
 static inline void
@@ -629,10 +648,9 @@ raise_watermark(LogSource *log, const Datum *values, const bool *nulls)
 		h = DatumGetInt64(values[watermark->column]);
 		if (TIMESTAMP_NOT_FINITE(h))
 			return;
+		/* outside of the calendar it asserts nothing, rather than stop everybody's views */
 		if (pg_add_s64_overflow(h, watermark->delta, &h) || !IS_VALID_TIMESTAMP(h))
-			ereport(ERROR,
-					(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
-					 errmsg("timestamp out of range")));
+			return;
 	}
 	else if (!evaluate_watermark(log, values, nulls, &h) || TIMESTAMP_NOT_FINITE(h))
 		return;					/* NULL and infinity assert nothing */

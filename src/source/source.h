@@ -82,6 +82,12 @@ struct SeSource
 	int			node_id;
 	TupleDesc	desc;			/* rows it delivers */
 	MemoryContext memory;
+
+	/* rows a person leaves out (SePlace *): delivered, but they assert nothing; NULL = none */
+	List	  **skip;
+
+	/* 1 + index in the batch of the row that an error in poll belongs to; 0 = none */
+	int			row_at_work;
 };
 
 /* The source of a node (source_kinds.c). */
