@@ -32,14 +32,14 @@ SELECT steps()
 \gexec
 
 -- The same while old chunks are reclaimed.
-SELECT stream_engine.test_fault_set('store-reclaim', 'error', 20, 3);
+SELECT stream_engine.test_fault_set('store-reclaim', 'error', 20, 2);
 SELECT 'INSERT INTO twin SELECT i % 300, i FROM generate_series(1, 300) i',
        'INSERT INTO s SELECT i % 300, i FROM generate_series(1, 300) i',
        'REFRESH MATERIALIZED VIEW g'
 FROM generate_series(1, 100)
 \gexec
 REFRESH MATERIALIZED VIEW f;
-SELECT stream_engine.test_fault_reached('store-reclaim') > 23 AS reached, differences();
+SELECT stream_engine.test_fault_reached('store-reclaim') > 22 AS reached, differences();
 SELECT stream_engine.test_fault_clear();
 SELECT count(*) > 0 AS errors, count(*) FILTER (WHERE sqlstate <> 'XX000') AS others FROM stream_engine.errors;
 ALTER SYSTEM RESET stream_engine.restart_delay_min;
