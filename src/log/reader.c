@@ -40,6 +40,7 @@
 #include "log/reader.h"
 #include "log/retention.h"
 #include "log/transactions.h"
+#include "log/wal_pages.h"
 #include "miscadmin.h"
 #include "replication/message.h"
 #include "storage/fd.h"
@@ -53,10 +54,10 @@
 /* Our messages are up to 64 kB: several fit, none is allocated one by one (N26). */
 #define DECODE_BUFFER (1024 * 1024)
 
-/* One way into the WAL. `page` comes first: the page reader gets a pointer to it. */
+/* One way into the WAL. `pages` comes first: the page reader gets a pointer to it. */
 typedef struct Wal
 {
-	ReadLocalXLogPageNoWaitPrivate page;
+	SeWalPages	pages;
 	XLogReaderState *state;
 } Wal;
 
@@ -273,11 +274,12 @@ open_wal(SeLogReader *reader, Wal *wal)
 {
 	MemoryContext old = MemoryContextSwitchTo(reader->memory);
 
+	se_wal_pages_init(&wal->pages, reader->memory);
 	wal->state = XLogReaderAllocate(wal_segment_size, NULL,
-									XL_ROUTINE(.page_read = read_local_xlog_page_no_wait,
+									XL_ROUTINE(.page_read = se_wal_pages_read,
 											   .segment_open = open_segment,
 											   .segment_close = close_segment),
-									&wal->page);
+									&wal->pages);
 	if (wal->state == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_OUT_OF_MEMORY),
@@ -379,12 +381,12 @@ begin_scan(SeLogReader *reader)
 	MemoryContext old = MemoryContextSwitchTo(reader->memory);
 	XLogRecPtr	found;
 
-	wal->page.end_of_wal = false;
+	wal->pages.local.end_of_wal = false;
 	found = XLogFindNextRecord(wal->state, record_place(reader->begin));
 	MemoryContextSwitchTo(old);
 	if (XLogRecPtrIsInvalid(found))
 	{
-		if (!wal->page.end_of_wal)
+		if (!wal->pages.local.end_of_wal)
 			read_failed(wal, NULL);
 		XLogBeginRead(wal->state, record_place(reader->begin));
 		return false;
@@ -401,10 +403,10 @@ read_record(SeLogReader *reader, Wal *wal)
 	char	   *error = NULL;
 	bool		got;
 
-	wal->page.end_of_wal = false;
+	wal->pages.local.end_of_wal = false;
 	got = XLogReadRecord(wal->state, &error) != NULL;
 	MemoryContextSwitchTo(old);
-	if (!got && (error != NULL || !wal->page.end_of_wal))
+	if (!got && (error != NULL || !wal->pages.local.end_of_wal))
 		read_failed(wal, error);
 	return got;
 }
