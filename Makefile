@@ -43,8 +43,10 @@ endif
 
 -include $(OBJS:.o=.d)
 
-# Flags that differ from the last build make every object old.
+# Flags that differ from the last build make every object old. (Makefile.global's
+# .SECONDARY would let a FORCE that is not phony pass as up to date.)
 $(OBJS): tmp/build-flags
+.PHONY: FORCE
 tmp/build-flags: FORCE
 	@mkdir -p tmp; echo '$(SE_FLAGS) $(PG_CONFIG)' | cmp -s - $@ || echo '$(SE_FLAGS) $(PG_CONFIG)' > $@
 FORCE:
