@@ -1,5 +1,7 @@
 -- A worker that fails while it writes state or results starts again from the commit
 -- before: nothing is lost, nothing is there twice.
+-- Whether a REFRESH is told of the failures depends on when it looks.
+SET client_min_messages = error;
 ALTER SYSTEM SET stream_engine.restart_delay_min = 1;
 ALTER SYSTEM SET stream_engine.restart_delay_max = 10;
 SELECT pg_reload_conf();

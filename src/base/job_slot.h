@@ -14,7 +14,7 @@
  *						|  ^		 |
  *						|  +-- RESTARTING (error; back-off runs)
  *						+---> FAILED	 data error, or WAL lost: a person decides
- *						+---> WAITING	 no free worker, no slot: retried by itself
+ *						+---> WAITING	 no free worker, a lock on the result: retried by itself
  *	   DORMANT: the catalog row carries another cluster's identity (N16)
  */
 #ifndef SE_JOB_SLOT_H

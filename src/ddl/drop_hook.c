@@ -45,6 +45,8 @@ se_drop_relation(Oid relation)
 		se_stream_ddl_dropped(relation);
 	if (relkind == RELKIND_RELATION && se_jobs_exists(relation))
 	{
+		/* Before we look: an error of the job may be on its way into the table. */
+		(void) se_jobs_lock(relation, true);
 		se_store_delete_job(relation);
 		se_positions_delete(relation);
 		se_errors_delete(relation);

@@ -179,6 +179,23 @@ se_jobs_delete(Oid job)
 		se_table_delete_all("job_catalog", job);
 }
 
+bool
+se_jobs_lock(Oid job, bool wait)
+{
+	Oid			catalog = se_meta_relation("job_catalog");
+	LOCKTAG		tag;
+
+	if (!OidIsValid(catalog))
+		return false;
+	if (wait)
+	{
+		LockDatabaseObject(catalog, job, 0, ExclusiveLock);
+		return true;
+	}
+	SET_LOCKTAG_OBJECT(tag, MyDatabaseId, catalog, job, 0);
+	return LockAcquire(&tag, ExclusiveLock, false, true) != LOCKACQUIRE_NOT_AVAIL;
+}
+
 /* Was the row written by this cluster, in this database, for this very table? (N16) */
 bool
 se_jobs_identity_is_ours(const SeJobMeta *meta)
@@ -372,7 +389,7 @@ update_column(Oid job, AttrNumber column, Datum value)
 	SeTableScan scan;
 	HeapTuple	tuple;
 
-	LockDatabaseObject(RelationGetRelid(table), job, 0, ExclusiveLock);
+	(void) se_jobs_lock(job, true);
 	tuple = find(table, &scan, job);
 	if (tuple == NULL)
 		ereport(ERROR,

@@ -43,6 +43,13 @@ extern void se_jobs_insert(const SeJobMeta *meta);
 extern void se_jobs_set_goal(Oid job, SeJobGoal goal);
 extern void se_jobs_set_options(Oid job, List *options);
 extern void se_jobs_delete(Oid job);
+
+/*
+ * Who changes a job, writes down its errors, or drops it comes one after the other, until
+ * the end of each transaction. False if somebody else has the lock and we must not wait,
+ * or the extension is gone.
+ */
+extern bool se_jobs_lock(Oid job, bool wait);
 extern bool se_jobs_identity_is_ours(const SeJobMeta *meta);
 
 /* Value of an option or setting, or NULL. */

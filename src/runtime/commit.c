@@ -15,6 +15,7 @@
 #include "postgres.h"
 
 #include "access/xact.h"
+#include "access/xlog.h"
 #include "access/xlog_internal.h"
 #include "base/fault.h"
 #include "meta/positions.h"
@@ -23,10 +24,7 @@
 #include "runtime/restart.h"
 #include "runtime/task.h"
 #include "runtime/worker_env.h"
-#include "storage/lmgr.h"
-#include "utils/guc.h"
 #include "utils/memutils.h"
-#include "utils/syscache.h"
 
 /* A position that lags this many segments is committed for its own sake (N12). */
 #define LAG_SEGMENTS 4
@@ -109,18 +107,8 @@ write_all(SeTask *task)
 {
 	MemoryContext old;
 
-	if (!se_worker_begin(task->job, false))
+	if (!se_commit_lock(task))
 		return false;
-	SE_FAULT_POINT("commit-begin");
-	(void) set_config_option("lock_timeout", "10s", PGC_USERSET, PGC_S_OVERRIDE,
-							 GUC_ACTION_SAVE, true, ERROR, false);
-	LockRelationOid(task->job, RowExclusiveLock);
-	if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(task->job)))
-	{
-		se_worker_commit();
-		return false;
-	}
-
 	old = MemoryContextSwitchTo(task->commit_memory);
 	write_operators(task);
 	SE_FAULT_POINT("commit-before-position");

@@ -35,6 +35,7 @@
 #include "pgstat.h"
 #include "postmaster/bgworker.h"
 #include "replication/slot.h"
+#include "runtime/deaths.h"
 #include "runtime/restart.h"
 #include "runtime/retain.h"
 #include "runtime/runtime.h"
@@ -47,7 +48,7 @@
 #define STOP_MS 5000
 /* Between two tries to get a background worker when there is none free. */
 #define NO_WORKER_MS 1000
-/* Before the replication slot is tried again after an error. */
+/* Before what failed (the replication slot, an entry in job_errors) is tried again. */
 #define RETRY_MS 10000
 /* How often idle jobs are reminded that the log grew without them. */
 #define LAG_MS 10000
@@ -70,6 +71,8 @@ static TimestampTz next_timer;	/* when something is due; set anew by each look *
 static void look(MemoryContext memory);
 static void wait_for_news(uint64 wakes);
 static long retain(const SeRetainNeed *need, XLogRecPtr hold);
+static long write_deaths(void);
+static void survive(void);
 static bool is_needed(List *jobs);
 static bool has_streams(void);
 static void step(const SeJobMeta *meta);
@@ -156,13 +159,17 @@ wait_for_news(uint64 wakes)
 static void
 look(MemoryContext memory)
 {
-	XLogRecPtr	hold = se_holds_oldest(MyDatabaseId);	/* before the snapshot, I3 */
+	XLogRecPtr	hold;
 	SeRetainNeed need;
 	List	   *jobs;
 	ListCell   *cell;
 	bool		needed;
 	long		again;
 
+	again = write_deaths();
+	if (again >= 0)
+		due_in(again);
+	hold = se_holds_oldest(MyDatabaseId);	/* before the snapshot, I3 */
 	se_worker_begin_own();
 	MemoryContextSwitchTo(memory);
 	jobs = se_jobs_list();
@@ -213,17 +220,43 @@ retain(const SeRetainNeed *need, XLogRecPtr hold)
 	}
 	PG_CATCH();
 	{
-		HOLD_INTERRUPTS();
-		EmitErrorReport();
-		FlushErrorState();
-		LWLockReleaseAll();
-		ConditionVariableCancelSleep();
-		if (MyReplicationSlot != NULL)
-			ReplicationSlotRelease();
-		RESUME_INTERRUPTS();
+		survive();
 	}
 	PG_END_TRY();
 	return again;
+}
+
+/* Errors that workers could not write down themselves; likewise. */
+static long
+write_deaths(void)
+{
+	volatile long again = RETRY_MS;
+
+	PG_TRY();
+	{
+		again = se_deaths_write();
+	}
+	PG_CATCH();
+	{
+		survive();
+	}
+	PG_END_TRY();
+	return again;
+}
+
+/* After an error in a duty that the others do not depend on. */
+static void
+survive(void)
+{
+	HOLD_INTERRUPTS();
+	EmitErrorReport();
+	FlushErrorState();
+	AbortOutOfAnyTransaction();
+	LWLockReleaseAll();
+	ConditionVariableCancelSleep();
+	if (MyReplicationSlot != NULL)
+		ReplicationSlotRelease();
+	RESUME_INTERRUPTS();
 }
 
 /* Is there anything to look after? */
@@ -372,7 +405,7 @@ step(const SeJobMeta *meta)
 	mine->asked = 0;
 	if (start_has_ended(mine, &pending) && slot->state == SE_JOB_STARTING &&
 		slot->attached != slot->attempt)
-		se_restart_mark(slot, false, ERRCODE_INTERNAL_ERROR,
+		se_restart_mark(slot, false, false, ERRCODE_INTERNAL_ERROR,
 						"the worker ended before it could begin; see the server log");
 	if (pending)
 	{

@@ -19,7 +19,6 @@
 #include "miscadmin.h"
 #include "runtime/restart.h"
 #include "runtime/worker_env.h"
-#include "storage/lmgr.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
 #include "utils/guc.h"
@@ -28,6 +27,9 @@
 
 /* Longest piece of one column's text in the errors table. */
 #define MAX_VALUE_TEXT 500
+
+/* Failures in a row that a lock can bring a job to. */
+#define MAX_LOCK_FAILURES 3
 
 /* The row an error met, copied before its memory goes. */
 typedef struct BadRow
@@ -55,11 +57,17 @@ se_restart_delay(int failures)
 }
 
 void
-se_restart_mark(SeJobSlot *slot, bool person, int sqlstate, const char *message)
+se_restart_mark(SeJobSlot *slot, bool person, bool written, int sqlstate, const char *message)
 {
+	bool		lock = sqlstate == ERRCODE_LOCK_NOT_AVAILABLE && !person;
+
 	LWLockAcquire(se_job_slot_lock(), LW_EXCLUSIVE);
-	slot->failures++;
-	slot->state = person ? SE_JOB_FAILED : SE_JOB_RESTARTING;
+	/* A lock somebody holds for long is no reason to come back later and later. */
+	if (!lock || slot->failures < MAX_LOCK_FAILURES)
+		slot->failures++;
+	slot->state = person ? SE_JOB_FAILED : lock ? SE_JOB_WAITING : SE_JOB_RESTARTING;
+	slot->unwritten = !written;
+	slot->error_attempt = slot->attempt;
 	slot->restart_at = GetCurrentTimestamp() + 1000 * (int64) se_restart_delay(slot->failures);
 	slot->error_sqlstate = sqlstate;
 	strlcpy(slot->error, message, sizeof(slot->error));
@@ -74,6 +82,7 @@ se_restart_failed(SeTask *task)
 	ErrorData  *error;
 	BadRow	   *row;
 	bool		person;
+	volatile bool written = true;
 
 	MemoryContextSwitchTo(TopMemoryContext);
 	HOLD_INTERRUPTS();
@@ -92,7 +101,7 @@ se_restart_failed(SeTask *task)
 	}
 	PG_CATCH();
 	{
-		/* Then only the log and shared memory know; the coordinator retries. */
+		/* Then the coordinator shall write it down. */
 		HOLD_INTERRUPTS();
 		MemoryContextSwitchTo(TopMemoryContext);
 		EmitErrorReport();
@@ -100,9 +109,10 @@ se_restart_failed(SeTask *task)
 		AbortOutOfAnyTransaction();
 		RESUME_INTERRUPTS();
 		person = false;
+		written = false;
 	}
 	PG_END_TRY();
-	se_restart_mark(task->slot, person, error->sqlerrcode, error->message ? error->message : "");
+	se_restart_mark(task->slot, person, written, error->sqlerrcode, error->message ? error->message : "");
 }
 
 /*
@@ -187,9 +197,17 @@ copy_row(const SeOperatorEnv *env)
 	return row;
 }
 
+/* The lock that made the former worker fail: once in the table is enough. */
+static bool
+is_known(const SeJobSlot *slot, const ErrorData *error)
+{
+	return error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE &&
+		slot->error_sqlstate == ERRCODE_LOCK_NOT_AVAILABLE && slot->failures > 0;
+}
+
 /*
  * Write the error and, if a person must act, the goal. Nothing is written for a job
- * that was dropped meanwhile; the lock on the result makes sure of that.
+ * that was dropped meanwhile; the job's lock makes sure of that.
  */
 static void
 record(SeTask *task, const ErrorData *error, const BadRow *row, bool person)
@@ -202,12 +220,13 @@ record(SeTask *task, const ErrorData *error, const BadRow *row, bool person)
 	level = NewGUCNestLevel();
 	(void) set_config_option("lock_timeout", "10s", PGC_USERSET, PGC_S_OVERRIDE,
 							 GUC_ACTION_SAVE, true, ERROR, false);
-	LockRelationOid(task->job, AccessShareLock);
+	(void) se_jobs_lock(task->job, true);
 	meta = se_jobs_get(task->job);
 	if (meta != NULL)
 	{
-		se_errors_add(task->job, error->sqlerrcode, error->message, error->detail,
-					  row && row->place.major != 0 ? se_place_describe(row->place) : NULL, text, task->attempt);
+		if (!is_known(task->slot, error))
+			se_errors_add(task->job, error->sqlerrcode, error->message, error->detail,
+						  row && row->place.major != 0 ? se_place_describe(row->place) : NULL, text, task->attempt);
 		if (person && meta->goal == SE_GOAL_RUN)
 			se_jobs_set_goal(task->job, SE_GOAL_FAILED);
 	}

@@ -14,9 +14,10 @@ extern int	se_restart_delay(int failures);
 
 /*
  * The slot of a job whose worker failed: state, number of failures, time of the next
- * try, and the error. Takes the lock; wakes waiters and the coordinator.
+ * try, and the error, which the coordinator writes into job_errors if it is not there.
+ * Takes the lock; wakes waiters and the coordinator.
  */
-extern void se_restart_mark(SeJobSlot *slot, bool person, int sqlstate, const char *message);
+extern void se_restart_mark(SeJobSlot *slot, bool person, bool written, int sqlstate, const char *message);
 
 /*
  * The worker's last deed after an ERROR: the transaction is rolled back, the error and

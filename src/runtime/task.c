@@ -32,8 +32,14 @@
 static SeJobSlot *MySlot = NULL;
 static bool MyEndIsOrderly = false;
 
+/* How we end, if nothing better is known. */
+static int	fatal_sqlstate = ERRCODE_ADMIN_SHUTDOWN;
+static char fatal_message[SE_JOB_ERROR_LEN] = "the worker was terminated";
+static emit_log_hook_type next_log_hook = NULL;
+
 static SeTask *attach(Oid database, const SeTaskTicket *ticket);
 static void detach(int code, Datum arg);
+static void remember_fatal(ErrorData *error);
 static bool come_up(SeTask *task);
 static SeRoundOutcome turn(SeTask *task, bool stopping);
 static void run(SeTask *task);
@@ -106,6 +112,8 @@ attach(Oid database, const SeTaskTicket *ticket)
 		return NULL;
 	se_job_slot_changed(slot);
 	MySlot = slot;
+	next_log_hook = emit_log_hook;
+	emit_log_hook = remember_fatal;
 	on_shmem_exit(detach, ObjectIdGetDatum(database));
 
 	task = MemoryContextAllocZero(TopMemoryContext, sizeof(SeTask));
@@ -132,13 +140,26 @@ static void
 detach(int code, Datum arg)
 {
 	if (!MyEndIsOrderly)
-		se_restart_mark(MySlot, false, ERRCODE_ADMIN_SHUTDOWN, "the worker was terminated");
+		se_restart_mark(MySlot, false, false, fatal_sqlstate, fatal_message);
 	LWLockAcquire(se_job_slot_lock(), LW_EXCLUSIVE);
 	MySlot->worker_pid = 0;
 	MySlot->worker_proc = -1;
 	LWLockRelease(se_job_slot_lock());
 	se_job_slot_changed(MySlot);
 	se_job_slot_wake_coordinator(DatumGetObjectId(arg));
+}
+
+/* Errors end in PG_CATCH; what a FATAL said is known only while it is reported. */
+static void
+remember_fatal(ErrorData *error)
+{
+	if (error->elevel == FATAL)
+	{
+		fatal_sqlstate = error->sqlerrcode;
+		strlcpy(fatal_message, error->message ? error->message : "", sizeof(fatal_message));
+	}
+	if (next_log_hook)
+		next_log_hook(error);
 }
 
 /* Restore, and say that we run. False if the catalog no longer asks for us. */
@@ -161,27 +182,28 @@ come_up(SeTask *task)
 }
 
 /*
- * One turn: a round, and a commit if one is due. A worker that is to stop reads
- * nothing more, but finishes what a full output cut short.
+ * One turn: a round, and a commit if one is due. A worker that is to stop does no round
+ * any more; what a full output cut short is in its state, and the successor goes on.
  */
 static SeRoundOutcome
 turn(SeTask *task, bool stopping)
 {
-	SeRoundOutcome outcome = SE_ROUND_IDLE;
+	SeRoundOutcome outcome;
 
-	if (!stopping || task->resuming)
-		outcome = se_round_run(task);
+	if (stopping)
+		return task->dirty && !se_commit_run(task) ? SE_ROUND_GONE : SE_ROUND_IDLE;
+	outcome = se_round_run(task);
 	switch (outcome)
 	{
 		case SE_ROUND_GONE:
 			break;
 		case SE_ROUND_OUTDATED:
-			/* What it left unfinished is in its state: the successor goes on. */
+			/* As above. */
 			if (task->dirty && !se_commit_run(task))
 				return SE_ROUND_GONE;
 			break;
 		default:
-			if (stopping ? task->dirty : commit_is_due(task, outcome))
+			if (commit_is_due(task, outcome))
 				return se_commit_run(task) ? outcome : SE_ROUND_GONE;
 			if (!task->dirty && !task->resuming)
 				se_commit_reflect(task);
@@ -217,7 +239,7 @@ run(SeTask *task)
 			leave(SE_JOB_STARTING);
 			return;
 		}
-		if (outcome == SE_ROUND_GONE || (stopping && !task->dirty))
+		if (outcome == SE_ROUND_GONE || stopping)
 		{
 			leave(SE_JOB_STOPPING);
 			return;

@@ -96,6 +96,12 @@ extern void se_commit_begin(SeTask *task);
 /* runtime/commit.c. False if the result table is gone. */
 extern bool se_commit_run(SeTask *task);
 
+/*
+ * runtime/commit_lock.c: begin the writing transaction with the lock on the result. Waits
+ * as long as another session holds it. False, and no transaction, if the table is gone.
+ */
+extern bool se_commit_lock(SeTask *task);
+
 /* Nothing to write: move what is reflected without a transaction. */
 extern void se_commit_reflect(SeTask *task);
 

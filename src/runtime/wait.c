@@ -52,7 +52,7 @@ static void wait_for_change(Oid job, ConditionVariable *cv, int worker_pid, Time
 static Look look_at(Oid job, const char *name);
 static SE_NORETURN void timed_out(const Look *look, const char *name, const char *goal);
 static bool is_reflected(Oid job, const Look *look, void *arg);
-static void tell_of_failures(Oid job, const Look *look);
+static void tell_of_trouble(Oid job, const Look *look);
 static bool has_state(Oid job, const Look *look, void *arg);
 static void check_deadlock(Oid job, int worker_pid);
 
@@ -60,7 +60,7 @@ typedef struct Wanted
 {
 	XLogRecPtr	lsn;
 	bool		asked;
-	int			told;			/* of this many failures */
+	int			told;			/* of this many failures; INT_MAX: that the job is waiting */
 } Wanted;
 
 void
@@ -260,24 +260,30 @@ is_reflected(Oid job, const Look *look, void *arg)
 				 errhint("Commit first.")));
 	if (look->slot == NULL)
 		return false;
-	if (look->failures >= TELL_AFTER && look->failures != wanted->told)
+	if (look->failures >= TELL_AFTER || look->state == SE_JOB_WAITING)
 	{
-		wanted->told = look->failures;
-		tell_of_failures(job, look);
+		int			what = look->state == SE_JOB_WAITING ? INT_MAX : look->failures;
+
+		if (what != wanted->told)
+			tell_of_trouble(job, look);
+		wanted->told = what;
 	}
 	if (wanted->asked)
 		ask(look, wanted->lsn);
 	return false;
 }
 
-/* Whoever waits for a job that fails again and again shall know what for. */
+/* Whoever waits for a job that does not get on shall know why. */
 static void
-tell_of_failures(Oid job, const Look *look)
+tell_of_trouble(Oid job, const Look *look)
 {
 	ereport(WARNING,
 			(errcode(ERRCODE_WARNING),
-			 errmsg("continuous view \"%s\" is %s after %d failures; still waiting",
-					get_rel_name(job), se_job_state_name(look->state), look->failures),
+			 look->failures > 0 ?
+			 errmsg("continuous view \"%s\" is %s after %d failures",
+					get_rel_name(job), se_job_state_name(look->state), look->failures) :
+			 errmsg("continuous view \"%s\" is %s",
+					get_rel_name(job), se_job_state_name(look->state)),
 			 look->error[0] != '\0' ? errdetail("Its last error was: %s", look->error) : 0,
 			 errhint("See stream_engine.errors; cancel this command to stop waiting.")));
 }

@@ -55,5 +55,23 @@ foreach my $action (qw(error fatal crash))
 	$minute += 2;
 }
 
+# A job that is stopped in the middle of a firing does not finish it first: its successor does.
+$node->fault_set('commit-after-results', 'wait');
+write_window($minute);
+$node->wait_fault('commit-after-results', 1);
+$node->sql(q{SELECT stream_engine.stop('w')});
+$node->sql(q{SELECT stream_engine.wait_state('w', 'stopping', '60s')});
+$node->fault_clear;
+$node->sql(q{SELECT stream_engine.wait_state('w', 'stopped', '120s')});
+my $start = "'2024-01-01'::timestamptz + interval '$minute minutes'";
+my $written = $node->sql("SELECT count(*) FROM w WHERE window_start = $start");
+cmp_ok($written, '<', $groups, 'stopped in the middle of a firing');
+is($node->sql('SELECT count(*) FROM stream_engine.errors WHERE sqlstate = \'57P01\''), '0', 'without being ended by force');
+$node->sql(q{SELECT stream_engine.start('w')});
+$node->sql(q{SELECT stream_engine.stop('w')});
+$node->sql(q{SELECT stream_engine.start('w')});
+$node->refresh('w');
+$node->equals_oracle('w', closed($minute), 'after stop and start in the middle of a firing');
+
 $node->stop;
 done_testing();
