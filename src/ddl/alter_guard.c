@@ -43,6 +43,7 @@ static void check_query_column(Oid view, const SeJobMeta *job, const char *colum
 static void check_constraint(Oid view, const Constraint *constraint);
 static void check_attached(const AlterTableStmt *stmt);
 static void refuse_deferred(Oid view);
+static void refuse_transition_tables(Oid view);
 static void take_our_options(Oid view, const SeJobMeta *job, AlterTableStmt *stmt);
 static int	columns_of(Oid relation);
 static Oid	owner_of(Oid relation);
@@ -58,13 +59,16 @@ se_alter_guard(SeUtility *utility)
 	if (IsA(statement, CreateTrigStmt))
 	{
 		CreateTrigStmt *trigger = (CreateTrigStmt *) statement;
+		bool		deferred = trigger->isconstraint && trigger->initdeferred;
 
-		if (trigger->isconstraint && trigger->initdeferred)
+		if (deferred || trigger->transitionRels != NIL)
 		{
 			Oid			view = se_view_lookup(trigger->relation);
 
-			if (OidIsValid(view))
+			if (OidIsValid(view) && deferred)
 				refuse_deferred(view);
+			if (OidIsValid(view))
+				refuse_transition_tables(view);
 		}
 	}
 	return false;
@@ -190,6 +194,16 @@ refuse_deferred(Oid view)
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 			 errmsg("continuous view \"%s\" cannot have an initially deferred constraint", get_rel_name(view)),
 			 errhint("Leave INITIALLY DEFERRED out.")));
+}
+
+static void
+refuse_transition_tables(Oid view)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("a trigger of continuous view \"%s\" cannot use transition tables", get_rel_name(view)),
+			 errdetail("Which rows share a commit is a matter of timing."),
+			 errhint("Use a trigger FOR EACH ROW, without REFERENCING.")));
 }
 
 /* SET and RESET of stream_engine.*: done here and taken out of the statement. */

@@ -29,6 +29,7 @@ static Oid	view_argument(FunctionCallInfo fcinfo);
 static int64 timeout_argument(FunctionCallInfo fcinfo, int arg);
 static void add_skip(Oid view, const char *text);
 static void check_has_no_worker(Oid view);
+static void check_is_ours(Oid view);
 static SeJobState state_argument(const char *name);
 
 SE_FUNCTION_INFO_V1(stream_engine_stop);
@@ -59,6 +60,7 @@ stream_engine_start(PG_FUNCTION_ARGS)
 	view = view_argument(fcinfo);
 	PreventCommandIfReadOnly("stream_engine.start");
 	se_view_check_owner(view);
+	check_is_ours(view);
 	se_jobs_set_goal(view, SE_GOAL_RUN);
 	if (!PG_ARGISNULL(1))
 		add_skip(view, text_to_cstring(PG_GETARG_TEXT_PP(1)));
@@ -180,6 +182,20 @@ check_has_no_worker(Oid view)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("continuous view \"%s\" is running", get_rel_name(view)),
 				 errhint("Stop it with stream_engine.stop, and wait with stream_engine.wait_state(view, 'stopped').")));
+}
+
+/* A job made in another database has no place in this one's log to go on from. */
+static void
+check_is_ours(Oid view)
+{
+	const SeJobMeta *job = se_jobs_get(view);
+
+	if (job != NULL && !se_jobs_identity_is_ours(job))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("continuous view \"%s\" is dormant", get_rel_name(view)),
+				 errdetail("It was created in another database, cluster or major version, whose log this one does not have."),
+				 errhint("Drop it and create it again.")));
 }
 
 /* The state of a name; the error lists the names there are. */

@@ -250,7 +250,8 @@ is_reflected(Oid job, const Look *look, void *arg)
 						!look->ours ? "dormant" : look->goal == SE_GOAL_FAILED ? "failed" : "stopped"),
 				 look->ours && look->goal == SE_GOAL_FAILED && look->error[0] != '\0' ?
 				 errdetail("Its last error was: %s", look->error) : 0,
-				 look->ours ? errhint("Use SELECT stream_engine.start(view) to let it go on.") : 0));
+				 look->ours ? errhint("Use SELECT stream_engine.start(view) to let it go on.") :
+				 errhint("Drop it and create it again.")));
 	if (!is_alive(look) && se_jobs_is_uncommitted(job))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
