@@ -3,10 +3,13 @@ CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy');
 CREATE TYPE pair AS (a int, b text);
 CREATE DOMAIN positive AS int CHECK (VALUE > 0);
 CREATE DOMAIN pairs AS pair[];
+-- not every PostgreSQL is built with libxml
+SELECT CASE WHEN setting LIKE '%with-libxml%' THEN 'xml' ELSE 'text' END AS xml FROM pg_config WHERE name = 'CONFIGURE' \gset
+CREATE DOMAIN markup AS :xml;
 CREATE TABLE twin (
   id int, b bool, c "char", i2 int2, i4 int4, i8 int8, o oid, f4 float4, f8 float8, n numeric, m money, t text, vc varchar(10),
   bp char(5), nm name, by bytea, d date, tm time, tmz timetz, ts timestamp, tsz timestamptz, iv interval, u uuid, ip inet, mac macaddr,
-  mac8 macaddr8, bi bit(5), vb varbit, js json, jb jsonb, x xml, pt point, bx box, pg polygon, r int4range, mr int4multirange,
+  mac8 macaddr8, bi bit(5), vb varbit, js json, jb jsonb, x markup, pt point, bx box, pg polygon, r int4range, mr int4multirange,
   nr numrange, ia int[], ta text[], ta2 text[][], e mood, p pair, pa pair[], dom positive, dp pairs, tv tsvector, tq tsquery, rc regclass,
   i2v int2vector, ov oidvector, lsn pg_lsn);
 SELECT format('CREATE FOREIGN TABLE s (%s) SERVER stream_engine',

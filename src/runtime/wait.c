@@ -50,7 +50,7 @@ typedef bool (*Condition) (Oid job, const Look *look, void *arg);
 static void wait_until(Oid job, Condition condition, void *arg, int64 timeout_ms, const char *goal);
 static void wait_for_change(Oid job, ConditionVariable *cv, int worker_pid, TimestampTz end);
 static Look look_at(Oid job, const char *name);
-static SE_NORETURN void timed_out(const Look *look, const char *name, const char *goal);
+static void timed_out(const Look *look, const char *name, const char *goal) SE_NORETURN;
 static bool is_reflected(Oid job, const Look *look, void *arg);
 static void tell_of_trouble(Oid job, const Look *look);
 static bool has_state(Oid job, const Look *look, void *arg);
