@@ -10,7 +10,7 @@
  */
 #include "postgres.h"
 
-#include "access/table.h"
+#include "access/relation.h"
 #include "base/compat.h"
 #include "flow/graph.h"
 #include "nodes/makefuncs.h"
@@ -84,15 +84,19 @@ se_plan_key_names(const SeGraph *graph, Query *query)
 SeGraph *
 se_plan_definition(Oid definition, Oid result_table)
 {
-	Relation	view = table_open(definition, AccessShareLock);
+	Relation	view = try_relation_open(definition, AccessShareLock);
 	Query	   *query;
 
+	if (view == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("the continuous view has been dropped")));
 	if (view->rd_rel->relkind != RELKIND_VIEW || view->rd_rules == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("\"%s\" is not the definition of a continuous view", RelationGetRelationName(view))));
 	query = copyObject(get_view_query(view));
-	table_close(view, NoLock);
+	relation_close(view, NoLock);
 	AcquireRewriteLocks(query, false, false);
 	return se_plan_query(query, NULL, result_table);
 }
