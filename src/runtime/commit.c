@@ -351,7 +351,9 @@ se_commit_publish(SeTask *task)
 	PUBLISH(SE_COUNT_PENDING_ROWS, chain->sink->rows_in - task->sink_rows);
 	PUBLISH(SE_COUNT_SKIPPED_TXNS, stand.skipped);
 	PUBLISH(SE_COUNT_WAL_READ, stand.bytes_read);
-	PUBLISH(SE_COUNT_BUSY_US, task->busy_us);
+	/* also in the middle of it: a worker with a backlog may not wait for hours */
+	PUBLISH(SE_COUNT_BUSY_US, task->busy_us +
+			(task->busy_since == 0 ? 0 : GetCurrentTimestamp() - task->busy_since));
 	PUBLISH(SE_COUNT_IDLE_US, task->idle_us);
 #undef PUBLISH
 	pg_atomic_write_u64(&slot->read_lsn, stand.read_lsn);

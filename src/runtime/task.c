@@ -215,8 +215,7 @@ turn(SeTask *task, bool stopping)
 static void
 run(SeTask *task)
 {
-	TimestampTz busy_since = GetCurrentTimestamp();
-
+	task->busy_since = GetCurrentTimestamp();
 	if (!come_up(task))
 	{
 		leave(SE_JOB_STOPPING);
@@ -248,10 +247,11 @@ run(SeTask *task)
 		{
 			TimestampTz idle_since = GetCurrentTimestamp();
 
-			task->busy_us += idle_since - busy_since;
+			task->busy_us += idle_since - task->busy_since;
+			task->busy_since = 0;
 			wait_for_work(task);
-			busy_since = GetCurrentTimestamp();
-			task->idle_us += busy_since - idle_since;
+			task->busy_since = GetCurrentTimestamp();
+			task->idle_us += task->busy_since - idle_since;
 		}
 	}
 }

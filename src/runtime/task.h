@@ -76,7 +76,8 @@ typedef struct SeTask
 	uint64		commits;
 	uint64		commit_us;
 	uint64		commit_bytes;
-	uint64		busy_us;
+	TimestampTz busy_since;		/* 0 = it waits */
+	uint64		busy_us;		/* up to then */
 	uint64		idle_us;
 } SeTask;
 
