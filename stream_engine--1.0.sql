@@ -256,13 +256,19 @@ CREATE VIEW stream_engine.sources WITH (security_barrier) AS
 CREATE VIEW stream_engine.checkpoints WITH (security_barrier) AS
     SELECT j.job AS view, p.unit, p.attempt, p.last_chunk,
            l.commits, l.commit_time, l.written_bytes,
-           l.last_commit, l.last_commit_time, l.last_written_bytes, l.stored_bytes
+           l.last_commit, l.last_commit_time, l.last_written_bytes, l.stored_bytes,
+           t.dead_bytes, t.last_vacuum
     FROM stream_engine.job_catalog j
          JOIN pg_catalog.pg_class c ON c.oid = j.job
          JOIN LATERAL (
              SELECT unit, max(attempt) AS attempt, max(chunk_seq) AS last_chunk
              FROM stream_engine.job_positions WHERE job = j.job GROUP BY unit) p ON true
          LEFT JOIN stream_engine.live_jobs() l ON l.job = j.job
+         CROSS JOIN (
+             SELECT (pg_stat_get_dead_tuples(oid) * (pg_relation_size(oid)
+                     / greatest(pg_stat_get_dead_tuples(oid) + pg_stat_get_live_tuples(oid), 1))) AS dead_bytes,
+                    greatest(pg_stat_get_last_vacuum_time(oid), pg_stat_get_last_autovacuum_time(oid)) AS last_vacuum
+             FROM pg_catalog.pg_class WHERE oid = 'stream_engine.state_chunks'::regclass) t
     WHERE pg_has_role(c.relowner, 'USAGE') OR pg_has_role('pg_read_all_stats', 'USAGE');
 
 CREATE VIEW stream_engine.errors WITH (security_barrier) AS

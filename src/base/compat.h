@@ -125,6 +125,18 @@ se_compat_slot_is_lost(void)
 	return se_compat_slot_data_is_lost(&MyReplicationSlot->data);
 }
 
+/*
+ * Rows of a table as the cumulative statistics count them; macros, so that only their
+ * users need pgstat.h. `entry` is evaluated more than once.
+ */
+#if PG_VERSION_NUM >= 160000
+#define se_compat_dead_rows(entry) ((entry) != NULL ? (double) (entry)->dead_tuples : 0.0)
+#define se_compat_live_rows(entry) ((entry) != NULL ? (double) (entry)->live_tuples : 0.0)
+#else
+#define se_compat_dead_rows(entry) ((entry) != NULL ? (double) (entry)->n_dead_tuples : 0.0)
+#define se_compat_live_rows(entry) ((entry) != NULL ? (double) (entry)->n_live_tuples : 0.0)
+#endif
+
 /* A named wait event; below 17 every extension waits as "Extension". */
 static inline uint32
 se_compat_wait_event(const char *name)

@@ -126,6 +126,7 @@ se_extension_door(SeUtility *utility)
 			continue;
 		LockRelationOid(catalog, AccessExclusiveLock);
 		wait_for_workers(MyDatabaseId, "stream_engine task");
+		wait_for_workers(MyDatabaseId, "stream_engine vacuum");
 		se_meta_notify_at_commit();
 	}
 	return false;

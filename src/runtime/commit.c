@@ -29,6 +29,9 @@
 /* A position that lags this many segments is committed for its own sake (N12). */
 #define LAG_SEGMENTS 4
 
+/* The coordinator hears of so many bytes of state: about as many of older state are dead. */
+#define TELL_BYTES (1024 * 1024)
+
 /* What the sources say at the moment of a commit. */
 typedef struct Stand
 {
@@ -258,7 +261,17 @@ finish(SeTask *task, const Stand *stand, bool full, int64 took)
 		reflect(task, stand);
 	if (new_segment != old_segment)
 		se_job_slot_wake_coordinator(MyDatabaseId);
-	pgstat_report_stat(false);
+	if (pgstat_report_stat(false) == 0)
+		se_commit_tell_bytes(task);
+}
+
+void
+se_commit_tell_bytes(SeTask *task)
+{
+	if (task->commit_bytes - task->told_bytes < TELL_BYTES)
+		return;
+	task->told_bytes = task->commit_bytes;
+	se_job_slot_wake_coordinator(MyDatabaseId);
 }
 
 void

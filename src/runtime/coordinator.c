@@ -40,6 +40,7 @@
 #include "runtime/retain.h"
 #include "runtime/runtime.h"
 #include "runtime/task.h"
+#include "runtime/vacuum.h"
 #include "runtime/worker_env.h"
 #include "storage/ipc.h"
 #include "utils/memutils.h"
@@ -139,7 +140,8 @@ wait_for_news(uint64 wakes)
 		ListCell   *cell;
 		pid_t		pid;
 
-		if (wakes != se_job_slot_coordinator_wakes(MyDatabaseId) || now >= next_timer)
+		if (wakes != se_job_slot_coordinator_wakes(MyDatabaseId) || now >= next_timer ||
+			se_vacuum_has_ended())
 			return;
 		foreach(cell, started)
 		{
@@ -177,6 +179,9 @@ look(MemoryContext memory)
 	foreach(cell, jobs)
 		step(lfirst(cell));
 	end_dropped(jobs);
+	again = se_vacuum_if_due();
+	if (again >= 0)
+		due_in(again);
 	needed = is_needed(jobs);	/* after slots were freed: nobody wakes us for that */
 	se_worker_commit_own();
 

@@ -17,6 +17,7 @@ extern void se_launcher_init(void);
 extern SE_EXPORT void stream_engine_launcher_main(Datum arg);
 extern SE_EXPORT void stream_engine_coordinator_main(Datum arg);
 extern SE_EXPORT void stream_engine_task_main(Datum arg);
+extern SE_EXPORT void stream_engine_vacuum_main(Datum arg);
 
 /* runtime/registry.c: the only place that knows which operator a node is. */
 extern SeOperator *se_registry_operator(const SeNode *node, SeOperatorEnv *env);

@@ -297,6 +297,7 @@ wait_for_work(SeTask *task)
 	{
 		se_commit_publish(task);
 		pgstat_report_stat(true);
+		se_commit_tell_bytes(task);
 	}
 	pgstat_report_activity(STATE_IDLE, NULL);
 	(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, timeout,

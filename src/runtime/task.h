@@ -76,6 +76,7 @@ typedef struct SeTask
 	uint64		commits;
 	uint64		commit_us;
 	uint64		commit_bytes;
+	uint64		told_bytes;		/* of these, when the coordinator last heard of them */
 	TimestampTz busy_since;		/* 0 = it waits */
 	uint64		busy_us;		/* up to then */
 	uint64		idle_us;
@@ -111,6 +112,9 @@ extern XLogRecPtr se_commit_read_lsn(SeTask *task);
 
 /* Publish counters in the slot. */
 extern void se_commit_publish(SeTask *task);
+
+/* Has enough state been written for a vacuum of it to be near? Call when statistics were sent. */
+extern void se_commit_tell_bytes(SeTask *task);
 
 /* Is a position that is only ahead in WAL, not in rows, worth a commit? */
 extern bool se_commit_lags(SeTask *task);

@@ -50,6 +50,7 @@ static const ForcedSetting forced_settings[] = {
 	{"zero_damaged_pages", "off", true},
 	{"session_replication_role", "origin", true},
 	{"synchronous_commit", "off", true},
+	{"track_counts", "on", true},	/* by what is dead, vacuum.c knows when it is time */
 };
 
 /* Who we were before se_worker_begin. */
