@@ -243,7 +243,8 @@ run(SeTask *task)
 			leave(SE_JOB_STOPPING);
 			return;
 		}
-		if (outcome == SE_ROUND_IDLE && wakes == count_wakes())
+		/* A commit that filled the output left something to do, though the round had nothing more. */
+		if (outcome == SE_ROUND_IDLE && !task->resuming && wakes == count_wakes())
 		{
 			TimestampTz idle_since = GetCurrentTimestamp();
 
