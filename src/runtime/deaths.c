@@ -4,9 +4,10 @@
  *
  * A worker that ends by FATAL or SIGTERM has no transaction left, one that waits for a
  * lock on its result is in the middle of something. They leave the error in their slot,
- * and the coordinator puts it into job_errors. A job that is to stop, or was dropped, has
- * nothing to tell; DROP and we exclude each other by the job's own lock, because no lock
- * of anybody's relation is ours to take.
+ * and the coordinator puts it into job_errors; with restart = none the end of a worker is
+ * a failure of the job. A job that is to stop, or was dropped, has nothing to tell. DROP
+ * and we exclude each other by the job's own lock, because no lock of anybody's relation
+ * is ours to take.
  */
 #include "postgres.h"
 
@@ -26,6 +27,7 @@ typedef struct Death
 	Oid			job;
 	uint64		generation;
 	uint64		attempt;
+	bool		ended;			/* the worker has, by this */
 	int			sqlstate;
 	char		message[SE_JOB_ERROR_LEN];
 } Death;
@@ -61,7 +63,9 @@ find(const SeJobSlot *slot, Death *death)
 	bool		found;
 
 	LWLockAcquire(se_job_slot_lock(), LW_SHARED);
-	found = slot->in_use && slot->database == MyDatabaseId && slot->unwritten;
+	death->ended = slot->state == SE_JOB_RESTARTING;
+	found = slot->in_use && slot->database == MyDatabaseId && slot->unwritten &&
+		(!death->ended || slot->worker_pid == 0);	/* its exit wakes us */
 	if (found)
 	{
 		death->job = slot->job;
@@ -87,8 +91,14 @@ write_down(const Death *death)
 		done = se_jobs_lock(death->job, false);
 		meta = done ? se_jobs_get(death->job) : NULL;
 		if (meta != NULL && meta->goal == SE_GOAL_RUN && se_jobs_identity_is_ours(meta))
+		{
+			const char *restart = se_jobs_option(meta, "restart");
+
 			se_errors_add(death->job, death->sqlstate, death->message, NULL, NULL, NULL,
 						  (int64) death->attempt);
+			if (death->ended && restart != NULL && strcmp(restart, "none") == 0)
+				se_jobs_set_goal(death->job, SE_GOAL_FAILED);
+		}
 	}
 	se_worker_commit_own();
 	return done;
