@@ -11,7 +11,7 @@ SELECT stream_engine.wait_state('bystander', 'stopped');
 SELECT stream_engine.test_fault_set('commit-after-results', 'error', times => 1);
 INSERT INTO s SELECT k % 10 FROM generate_series(1, 1000) k;
 SELECT stream_engine.wait_state('v', 'restarting');
-SELECT state, pid, failures, restart_at BETWEEN clock_timestamp() + interval '20 s' AND clock_timestamp() + interval '1 minute' AS in_a_minute,
+SELECT state, failures, restart_at BETWEEN clock_timestamp() + interval '20 s' AND clock_timestamp() + interval '1 minute' AS in_a_minute,
     error_sqlstate, error FROM stream_engine.jobs WHERE view = 'v'::regclass;
 SELECT count(*) FROM v;
 SELECT sqlstate, message FROM stream_engine.errors WHERE view = 'v'::regclass;
