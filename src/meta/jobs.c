@@ -187,6 +187,14 @@ se_jobs_lock(Oid job, bool wait)
 
 	if (!OidIsValid(catalog))
 		return false;
+
+	/*
+	 * The table first, and to the end: DROP EXTENSION locks it before it asks for the
+	 * jobs in it, and must not meet us in between.
+	 */
+	LockRelationOid(catalog, AccessShareLock);
+	if (se_meta_relation("job_catalog") != catalog)
+		return false;
 	if (wait)
 	{
 		LockDatabaseObject(catalog, job, 0, ExclusiveLock);
