@@ -36,6 +36,7 @@ typedef struct SlotState
 
 static void look(Oid database, SlotState *state);
 static bool lock_slot(Oid database, LOCKTAG *tag, bool wait);
+static void check_server(void);
 static void create_slot(const char *name);
 static void reserve_slot(const char *name);
 static int	compare_segments(const void *a, const void *b);
@@ -46,6 +47,25 @@ se_retention_slot_name(Oid database)
 	return psprintf("stream_engine_%u", database);
 }
 
+/* What the server must be started with for a slot, said in words of ours. */
+static void
+check_server(void)
+{
+	if (wal_level < WAL_LEVEL_REPLICA)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("continuous views need wal_level = replica or higher"),
+				 errdetail("wal_level is minimal: the server writes no WAL that can be read again."),
+				 errhint("Set wal_level = replica (the default) and max_wal_senders as you need it, and restart the server.")));
+	if (max_replication_slots == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("continuous views need a replication slot to keep their WAL"),
+				 errdetail("max_replication_slots is 0."),
+				 errhint("Set max_replication_slots to at least one for each database with continuous views, and restart the server.")));
+	CheckSlotRequirements();
+}
+
 void
 se_retention_ensure(void)
 {
@@ -53,7 +73,7 @@ se_retention_ensure(void)
 	LOCKTAG		tag;
 	SlotState	state;
 
-	CheckSlotRequirements();
+	check_server();
 	if (MyReplicationSlot != NULL)
 		elog(ERROR, "a replication slot is in use by this session");
 
