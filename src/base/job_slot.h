@@ -15,7 +15,7 @@
  *						|  +-- RESTARTING (error; back-off runs)
  *						+---> FAILED	 data error, or WAL lost: a person decides
  *						+---> WAITING	 no free worker, a lock on the result: retried by itself
- *	   DORMANT: the catalog row carries another cluster's identity (N16)
+ *	   DORMANT: the catalog row carries another cluster's identity
  */
 #ifndef SE_JOB_SLOT_H
 #define SE_JOB_SLOT_H
@@ -160,7 +160,7 @@ extern const char *se_job_state_name(SeJobState state);
 /*
  * Wake the workers of a database (all of them: every job reads the log), after
  * making known that the log matters up to `lsn` (so that they flush it themselves
- * if the commit was asynchronous, N26). Runs in: sessions, after commit.
+ * if the commit was asynchronous). Runs in: sessions, after commit.
  */
 extern void se_job_slot_wake_readers(Oid database, XLogRecPtr lsn);
 

@@ -5,9 +5,9 @@
 #ifndef SE_SETTINGS_H
 #define SE_SETTINGS_H
 
-/* A row above this many kilobytes is refused at INSERT (N8). */
+/* A row above this many kilobytes is refused at INSERT. */
 extern int	se_max_row_size;
-/* A unit may commit inside a transaction of more rows than this (I1, N24). */
+/* A unit may commit inside a transaction of more rows than this (I1). */
 extern int	se_max_transaction_rows;
 /* A stopped job gives its WAL up after this many megabytes; -1 = never (I3). */
 extern int	se_max_retained_wal;

@@ -1,6 +1,6 @@
 /*
  * checkpoint/checkpoint.h
- *		State as chunks in stream_engine.state_chunks: append, restore, reclaim (N23).
+ *		State as chunks in stream_engine.state_chunks: append, restore, reclaim.
  *
  * One store per unit. Records of operators (flow/snapshot.h) are packed into chunks
  * of at most 8,000 bytes; chunk numbers grow for ever. The live state is always the

@@ -29,7 +29,7 @@
 #include "base/se.h"
 
 #define SE_CHUNK_VERSION	1
-#define SE_CHUNK_BYTES		8000	/* N23: what fits a heap page, with its header */
+#define SE_CHUNK_BYTES		8000	/* what fits a heap page, with its header */
 #define SE_CHUNK_MAX_RECORD ((Size) 256 * 1024 * 1024)
 
 typedef struct SeChunkHeader

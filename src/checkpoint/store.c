@@ -3,14 +3,14 @@
  *		The state of a unit as chunks in stream_engine.state_chunks.
  *
  * Runs in: task worker; se_store_delete_job in a session. Our tables are written with
- * heap calls, so that the user who is switched to needs no privilege on them (N11).
+ * heap calls, so that the user who is switched to needs no privilege on them.
  *
  * Chunks are numbered without gaps. The live ones are `oldest` .. `last_seq`; the
  * newest chunk says which the oldest is, so that a restore sees if any is missing at
  * either end or between. What is here in memory runs ahead of a commit that may still
  * fail; a worker whose commit failed starts anew from the table.
  *
- * Reclaim keeps the table small without ever pausing for the whole state (N23). When
+ * Reclaim keeps the table small without ever pausing for the whole state. When
  * all chunks hold more than twice what is live (and a bit), a commit takes chunks from
  * the old end: operators mark what of them is still state, the chunks are deleted, and
  * the snapshot of the same commit writes the marked anew. It stops when that is as

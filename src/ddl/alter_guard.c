@@ -151,7 +151,7 @@ check_query_column(Oid view, const SeJobMeta *job, const char *column, const cha
 }
 
 /*
- * A deferred constraint would be checked where the job cannot let it fail (N11); an
+ * A deferred constraint would be checked where the job cannot let it fail; an
  * action of a foreign key would change rows behind the job's back.
  */
 static void

@@ -3,7 +3,7 @@
  *		stream_engine.stop, start, wait_for, wait_state: a person's hand on a continuous view.
  *
  * stop and start change what is wanted, in the caller's transaction; the coordinator
- * is told at commit and does it. They never wait for a worker (N17): wait_state does,
+ * is told at commit and does it. They never wait for a worker: wait_state does,
  * in a transaction of its own.
  */
 #include "postgres.h"

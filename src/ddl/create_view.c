@@ -218,8 +218,7 @@ has_row_from_the_start(const SeGraph *graph)
 
 /*
  * EXPLAIN CREATE MATERIALIZED VIEW … continuous prints the dataflow. PostgreSQL would
- * plan the query as a one-time scan, and under ANALYZE run the command past the hook
- * (N18).
+ * plan the query as a one-time scan, and under ANALYZE run the command past the hook.
  */
 bool
 se_create_view_explain(SeUtility *utility)

@@ -66,7 +66,7 @@ se_database_door(SeUtility *utility)
 
 		empty_database(name, AccessExclusiveLock);
 		se_utility_pass_on(utility);
-		/* Slots of this kind belong to no database, and would keep WAL for ever (N12). */
+		/* Slots of this kind belong to no database, and would keep WAL for ever. */
 		if (OidIsValid(database) && !OidIsValid(get_database_oid(name, true)))
 			se_retention_drop(database);
 		return true;

@@ -4,7 +4,7 @@
  *
  * In the dropping transaction, so that a rollback brings all of it back. Nobody waits
  * for a worker here: it meets the missing relation in its next transaction, and the
- * coordinator, told at commit, ends it (N17).
+ * coordinator, told at commit, ends it.
  */
 #include "postgres.h"
 

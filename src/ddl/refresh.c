@@ -3,7 +3,7 @@
  *		REFRESH MATERIALIZED VIEW of a continuous view: wait until all that is committed is reflected.
  *
  * Nothing is computed anew. A mark is written to the log and flushed; when the view has
- * committed everything before it, the command returns (N17). No lock is taken on the
+ * committed everything before it, the command returns. No lock is taken on the
  * view, because its worker needs one; a session that holds one already gets an error
  * instead of a wait without end (runtime/wait.c finds the cycle).
  */

@@ -12,7 +12,7 @@
  * DROP of v takes it along and DROP … CASCADE of a stream takes v along.
  *
  * Keys of GROUP BY can be NULL, so an updating result has a UNIQUE NULLS NOT DISTINCT
- * index, which PostgreSQL does not accept as replica identity: that is FULL (N13).
+ * index, which PostgreSQL does not accept as replica identity: that is FULL.
  */
 #include "postgres.h"
 

@@ -5,7 +5,7 @@
  * "now": a start mark is written at a moment when no transaction has the stream open
  * for writing. Every transaction's rows are then wholly before or wholly after the
  * mark, but for the creating transaction, whose xid and ordinal the position keeps
- * (I1, I2, N3). The moment is found without making anybody wait for a long writer: the
+ * (I1, I2). The moment is found without making anybody wait for a long writer: the
  * open writers are waited for holding no lock; then SHARE is taken if it is free. If
  * short writers overlap for ever, it is asked for with a timeout, so that others queue
  * behind us for at most that long. It is released as soon as the mark is written.

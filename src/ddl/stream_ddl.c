@@ -3,8 +3,7 @@
  *		Streams under DDL: options checked, the watermark kept true, layouts stored.
  *
  * The watermark is text in a table option, so that pg_dump and \d show it.  Text goes
- * stale: names in it are renamed, and mean something else under another search_path
- * (N21).  Therefore
+ * stale: names in it are renamed, and mean something else under another search_path.  Therefore
  *
  *	- when a user gives it, it is analysed under the user's search_path and stored as
  *	  deparsed under an empty one, its functions and types recorded as dependencies;

@@ -95,7 +95,7 @@ se_utility_pass_on(SeUtility *utility)
 
 /*
  * As a subcommand, so that event triggers see one command and statement statistics
- * one statement (N18).
+ * one statement.
  */
 void
 se_utility_nested(SeUtility *utility, Node *statement)

@@ -1,6 +1,6 @@
 /*
  * ddl/view_settings.c
- *		The session settings a continuous view keeps (N20): captured at CREATE, applied by its workers.
+ *		The session settings a continuous view keeps: captured at CREATE, applied by its workers.
  *
  * Only settings that can change what an expression returns. search_path is kept
  * resolved: "$user" and schemas that appear later must not change which function a

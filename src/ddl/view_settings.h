@@ -1,6 +1,6 @@
 /*
  * ddl/view_settings.h
- *		The session settings a continuous view keeps (N20).
+ *		The session settings a continuous view keeps.
  */
 #ifndef SE_VIEW_SETTINGS_H
 #define SE_VIEW_SETTINGS_H

@@ -4,8 +4,8 @@
  *
  * The state of a job and its result agree only if all changes are the job's. Its sink
  * writes below the executor and does not come by here. A dormant job (one that came
- * from another cluster by a dump, N16) has no worker, and its result is a plain table
- * until it is resumed, so that a restore can fill it.
+ * from another database or cluster) has no worker, and its result is a plain table
+ * until it is dropped, so that a restore can fill it.
  *
  * Every modifying statement of the database asks, so the answer is kept per relation
  * until the relation is invalidated: a job is made in the transaction that makes its

@@ -10,7 +10,7 @@
  * an SQL function into them, and a function that is replaced is the user's decision,
  * like one that cannot be looked into. Node text names objects by OID, so renames do
  * not count; it differs between major versions, and after a dump and restore, where a
- * job is dormant until a person decides (N16).
+ * job is dormant.
  */
 #include "postgres.h"
 

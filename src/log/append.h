@@ -20,7 +20,7 @@ typedef struct SeAppender SeAppender;
 extern SeAppender *se_append_open(MemoryContext memory, Relation stream);
 
 /*
- * Pack one row. Everything that can be refused (size, N8) is refused before anything
+ * Pack one row. Everything that can be refused (size) is refused before anything
  * is written. The slot's values are only read.
  */
 extern void se_append_row(SeAppender *appender, TupleTableSlot *slot, uint8 kind);

@@ -5,7 +5,7 @@
  *
  * A layout is written to stream_engine.stream_layouts by CREATE/ALTER FOREIGN TABLE
  * and never changed. A session whose table has no fitting one puts a layout message
- * before its rows in the same transaction (N7, N35). Stored bytes: docs/design/log.md.
+ * before its rows in the same transaction. Stored bytes: docs/design/log.md.
  */
 #ifndef SE_LAYOUT_H
 #define SE_LAYOUT_H

@@ -5,7 +5,7 @@
  * The record is PostgreSQL's own logical message (its redo does nothing, every
  * wal_level writes it), built here by hand because dbId must be InvalidOid: SQL can
  * only make messages with the database it is connected to, and logical decoding
- * passes over messages of other databases before it queues them (N1).
+ * passes over messages of other databases before it queues them.
  *
  *		xl_logical_message | prefix, 16 bytes | SeMessageHeader, 56 | body
  *
@@ -23,7 +23,7 @@
 StaticAssertDecl(sizeof(SE_MESSAGE_PREFIX) == SE_MESSAGE_PREFIX_SIZE, "the prefix keeps the header aligned");
 StaticAssertDecl(SizeOfLogicalMessage % 8 == 0, "the record's head keeps the header aligned");
 
-/* Nothing above this can be replayed by every supported version (N8). */
+/* Nothing above this can be replayed by every supported version. */
 #define MAX_BODY (512 * 1024 * 1024)
 
 static void check_header(const SeMessageHeader *header, Size payload, XLogRecPtr lsn);

@@ -3,7 +3,7 @@
  *		The header of every record of ours in the WAL (docs/design/log.md).
  *
  * A message is a logical-message WAL record that we build ourselves, with
- * dbId = InvalidOid (SQL cannot make one, decoders skip it, N1) and this prefix.
+ * dbId = InvalidOid (SQL cannot make one, decoders skip it) and this prefix.
  *
  *	offset size
  *	0	1	version (1)
@@ -15,7 +15,7 @@
  *	12	4	layout id (rows, layout); bit 31: defined by a layout message of this transaction
  *	16	8	full xid of the top transaction (0: non-transactional mark)
  *	24	8	first_lsn: start of this transaction's first message for this relation, 0 in that
- *			first one (N3); a message of a rolled back subtransaction is not the first one
+ *			first one; a message of a rolled back subtransaction is not the first one
  *	32	8	ordinal of the first row (rows) or of the mark, among the transaction's rows and marks
  *	40	4	row count
  *	44	4	length of the body in bytes

@@ -13,12 +13,12 @@
  *		COMMIT [PREPARED]			the transaction becomes the delivery
  *		ABORT [PREPARED]			its messages are forgotten
  *		PREPARE						it outlives a crash
- *		RUNNING_XACTS				older transactions ended without a record (N4)
+ *		RUNNING_XACTS				older transactions ended without a record
  *		CHECKPOINT_SHUTDOWN,
  *		END_OF_RECOVERY				all but prepared ones did
  *		anything else				passed over by one look at its resource manager
  *
- * A second XLogReader fetches messages of large transactions again (N24); they are
+ * A second XLogReader fetches messages of large transactions again; they are
  * handed out from its buffer, without a copy.
  *
  * Memory: all in one context of the reader; the files close with it, also after an error.
@@ -48,10 +48,10 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
-/* Bodies of open transactions kept in memory, all together (N24). */
+/* Bodies of open transactions kept in memory, all together. */
 #define DEFAULT_MEMORY_LIMIT (4 * 1024 * 1024)
 
-/* Our messages are up to 64 kB: several fit, none is allocated one by one (N26). */
+/* Our messages are up to 64 kB: several fit, none is allocated one by one. */
 #define DECODE_BUFFER (1024 * 1024)
 
 /* One way into the WAL. `pages` comes first: the page reader gets a pointer to it. */
@@ -611,7 +611,7 @@ is_wanted(const SeLogReader *reader, const SeMessageHeader *header)
 	return header->relation == InvalidOid && header->kind == SE_MESSAGE_MARK;
 }
 
-/* I1: the commit record can be read before the transaction is visible to others (N5). */
+/* I1: the commit record can be read before the transaction is visible to others. */
 static bool
 is_visible(SeLogReader *reader, Snapshot snapshot)
 {

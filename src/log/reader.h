@@ -5,8 +5,8 @@
  * Scans the WAL from a position, collects our messages per (sub)transaction, and
  * hands out transactions in commit order, each with its messages in ordinal order
  * (I1, I2); its layout messages come before all others. Transactions that abort, or
- * that ended without a record (N4), are forgotten. This is an interface so that a shared tail process can stand behind it
- * later (N25). Law: a message's bytes are valid until the next call of
+ * that ended without a record, are forgotten. This is an interface so that a shared tail process can stand behind it
+ * later. Law: a message's bytes are valid until the next call of
  * se_reader_next or se_reader_close. One reader per scan; uses the current process's WAL access only.
  */
 #ifndef SE_READER_H
@@ -78,7 +78,7 @@ extern void se_reader_status(SeLogReader *reader, SeLogReaderStatus *status);
 extern void se_reader_position(SeLogReader *reader, XLogRecPtr commit_lsn, uint64 ordinal,
 							   SeLogPosition *position);
 
-/* Bytes that open transactions may keep in memory before only their LSNs are kept (N24). */
+/* Bytes that open transactions may keep in memory before only their LSNs are kept. */
 extern void se_reader_set_memory_limit(SeLogReader *reader, Size bytes);
 
 extern void se_reader_close(SeLogReader *reader);

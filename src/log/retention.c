@@ -3,7 +3,7 @@
  *		One physical replication slot per database keeps the WAL its jobs need (I3).
  *
  * The slot is acquired only for the moment it is looked after: whoever holds a slot is
- * terminated when PostgreSQL invalidates it, and the checkpointer waits for that (N12).
+ * terminated when PostgreSQL invalidates it, and the checkpointer waits for that.
  * Acquiring it also touches the idle clock of PostgreSQL 18 (V40).
  *
  * A lock of our own (a heavyweight lock nobody else takes) keeps our sessions and the
@@ -247,7 +247,7 @@ se_retention_drop(Oid database)
 /*
  * The start of the unbroken run of segments that ends with the current one. What the
  * checkpointer removed since the server started is not enough: it is unknown after a
- * restart, and an administrator may have copied segments back from an archive (N35).
+ * restart, and an administrator may have copied segments back from an archive.
  */
 XLogRecPtr
 se_retention_oldest_lsn(void)
@@ -302,7 +302,7 @@ se_retention_flush_all(void)
 	/*
 	 * This is where the next record begins. When the last one ended with its page,
 	 * that is behind the header of a page of which nothing is written, and XLogFlush
-	 * would complain (N17).
+	 * would complain.
 	 */
 	if (in_segment == SizeOfXLogLongPHD)
 		upto -= SizeOfXLogLongPHD;

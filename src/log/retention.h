@@ -1,6 +1,6 @@
 /*
  * log/retention.h
- *		The replication slot that keeps the WAL our jobs need (I3, N12).
+ *		The replication slot that keeps the WAL our jobs need (I3).
  *
  * One physical slot per database, held only while it is moved.
  */
@@ -44,7 +44,7 @@ extern void se_retention_drop(Oid database);
 extern XLogRecPtr se_retention_oldest_lsn(void);
 
 /*
- * The end of everything inserted so far, safe to give to XLogFlush (N17), after
+ * The end of everything inserted so far, safe to give to XLogFlush, after
  * flushing it. Not in recovery.
  */
 extern XLogRecPtr se_retention_flush_all(void);

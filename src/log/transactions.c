@@ -10,7 +10,7 @@
  *
  * A message costs 24 bytes while its transaction is open. Its bytes are kept too while
  * all kept bytes together stay below the limit; the reader fetches others from the WAL
- * once more when they are delivered (N24).
+ * once more when they are delivered.
  *
  * Layout messages count even if their subtransaction aborts: a list moves to the top
  * transaction then. The order of `by_age` is that of first messages, so the oldest is

@@ -55,7 +55,7 @@ extern void se_transactions_abort(SeTransactions *open, TransactionId xid,
 extern SeFinished *se_transactions_commit(SeTransactions *open, TransactionId xid,
 										  int nchildren, const TransactionId *children);
 
-/* Transactions that ended without a record (N4): all older than xid; all not prepared. */
+/* Transactions that ended without a record: all older than xid; all not prepared. */
 extern void se_transactions_end_before(SeTransactions *open, TransactionId xid);
 extern void se_transactions_end_unprepared(SeTransactions *open);
 

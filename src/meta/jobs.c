@@ -204,7 +204,7 @@ se_jobs_lock(Oid job, bool wait)
 	return LockAcquire(&tag, ExclusiveLock, false, true) != LOCKACQUIRE_NOT_AVAIL;
 }
 
-/* Was the row written by this cluster, in this database, for this very table? (N16) */
+/* Was the row written by this cluster, in this database, for this very table? */
 bool
 se_jobs_identity_is_ours(const SeJobMeta *meta)
 {

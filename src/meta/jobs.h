@@ -2,7 +2,7 @@
  * meta/jobs.h
  *		Catalog table stream_engine.job_catalog: one row per continuous view.
  *
- * Written with heap calls, so that nobody needs a privilege on it (N11). Functions
+ * Written with heap calls, so that nobody needs a privilege on it. Functions
  * here need a transaction; they take the locks of an ordinary catalog access.
  */
 #ifndef SE_META_JOBS_H
@@ -25,9 +25,9 @@ typedef struct SeJobMeta
 	Oid			definition;		/* definition view */
 	char		goal;
 	List	   *options;		/* DefElem (name, String): the stream_engine.* of WITH */
-	List	   *settings;		/* DefElem: TimeZone, search_path, … of the creator (N20) */
+	List	   *settings;		/* DefElem: TimeZone, search_path, … of the creator */
 	List	   *streams;		/* Oid, found in the definition */
-	/* identity (N16) */
+	/* identity */
 	uint64		system_identifier;
 	Oid			database;
 	Oid			catalog_oid;	/* the result table's OID as a plain number */

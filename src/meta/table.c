@@ -2,7 +2,7 @@
  * meta/table.c
  *		Our catalog tables as heaps: opening one, and scanning it by its primary key.
  *
- * Reads and writes go past privileges, rules and triggers (N11): these tables belong
+ * Reads and writes go past privileges, rules and triggers: these tables belong
  * to the extension, and nobody else is meant to touch them. Scans take a fresh catalog
  * snapshot each, so they see every commit before them and this transaction's own
  * changes up to the last CommandCounterIncrement.

@@ -12,7 +12,7 @@
  *	REPLAY	nothing but the argument tuples is kept; transition and final run at
  *			emission, in the order the call asks for
  *
- * No lock is held while a function runs (N10).
+ * No lock is held while a function runs.
  */
 #ifndef SE_AGG_CALL_H
 #define SE_AGG_CALL_H

@@ -26,7 +26,7 @@
 #include "runtime/worker_env.h"
 #include "utils/memutils.h"
 
-/* A position that lags this many segments is committed for its own sake (N12). */
+/* A position that lags this many segments is committed for its own sake. */
 #define LAG_SEGMENTS 4
 
 /* The coordinator hears of so many bytes of state: about as many of older state are dead. */

@@ -7,7 +7,7 @@
  * leaves again. After that it acts on news: a session that committed a stream or a job
  * where no coordinator is (base/job_slot.h keeps these requests), or a coordinator that
  * ended. It also drops replication slots of ours whose database is gone: PostgreSQL
- * knows no owner of a physical slot (N12).
+ * knows no owner of a physical slot.
  */
 #include "postgres.h"
 

@@ -1,6 +1,6 @@
 /*
  * runtime/retain.c
- *		When the replication slot that keeps our WAL may move (I3, N12).
+ *		When the replication slot that keeps our WAL may move (I3).
  *
  * The exact rule: the slot moves to R only if R is at most the restart LSN of every
  * unit's newest *durable* position, and at most every hold. Positions are read from

@@ -1,6 +1,6 @@
 /*
  * runtime/retain.h
- *		When the replication slot that keeps our WAL may move (I3, N12).
+ *		When the replication slot that keeps our WAL may move (I3).
  */
 #ifndef SE_RETAIN_H
 #define SE_RETAIN_H

@@ -3,7 +3,7 @@
  *		One round: rows are polled from the sources and pushed through the chain.
  *
  * A round is a read-only transaction of a few milliseconds with one snapshot and no
- * xid: no lock, no xmin and no stale catalog outlive it (N15). Results wait in the
+ * xid: no lock, no xmin and no stale catalog outlive it. Results wait in the
  * sink for the commit. The snapshot is taken before a source looks how far the log is
  * flushed; a transaction that this snapshot does not see is left for the next round
  * (I1), and whoever made it visible wakes us after that.

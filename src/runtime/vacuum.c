@@ -1,6 +1,6 @@
 /*
  * runtime/vacuum.c
- *		Our own tables are vacuumed by ourselves (N23).
+ *		Our own tables are vacuumed by ourselves.
  *
  * Every commit of a job with state leaves dead rows in state_chunks and job_positions: a
  * reclaim deletes chunks as fast as new ones come. Autovacuum may be off, or a minute and

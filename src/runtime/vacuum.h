@@ -1,6 +1,6 @@
 /*
  * runtime/vacuum.h
- *		Our own tables are vacuumed by ourselves (N23).
+ *		Our own tables are vacuumed by ourselves.
  */
 #ifndef SE_VACUUM_H
 #define SE_VACUUM_H

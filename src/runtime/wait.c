@@ -5,8 +5,7 @@
  * The wait is on the slot's condition variable, so it ends with statement_timeout, a
  * cancel, or a timeout of its own. It never waits for ever on something that cannot
  * happen: a job that is stopped, failed or dormant is an error, and so is a worker that
- * waits for a lock this session holds, which PostgreSQL's deadlock check cannot see
- * (N17).
+ * waits for a lock this session holds, which PostgreSQL's deadlock check cannot see.
  *
  * What a slot shows can be older than the catalog, for a moment after a start or a
  * stop: a state is believed only if the catalog's goal agrees.

@@ -5,7 +5,7 @@
  * Workers connect as the bootstrap superuser, because owners of views are often roles
  * that may not log in, and become the owner inside a restricted operation for as long
  * as anything of the user's can run. That includes the commit: deferred triggers run
- * in it (N11). Settings a user's function changes are undone with the transaction.
+ * in it. Settings a user's function changes are undone with the transaction.
  */
 #include "postgres.h"
 

@@ -8,10 +8,10 @@
 #include "base/se.h"
 #include "meta/jobs.h"
 
-/* Signals, connection and forced settings (N19) of a worker in one database. */
+/* Signals, connection and forced settings of a worker in one database. */
 extern void se_worker_connect(Oid database);
 
-/* Apply the settings the view was created under (N20). Outside any transaction. */
+/* Apply the settings the view was created under. Outside any transaction. */
 extern void se_worker_apply_settings(const SeJobMeta *meta);
 
 /*
@@ -21,7 +21,7 @@ extern void se_worker_apply_settings(const SeJobMeta *meta);
  */
 extern bool se_worker_begin(Oid relation, bool read_only);
 
-/* End it, committing with the user still switched (N11). */
+/* End it, committing with the user still switched. */
 extern void se_worker_commit(void);
 
 /* A transaction with an active snapshot as ourselves: catalog work, no user code. */

@@ -267,7 +267,7 @@ delete_row(SeTableWriter *writer, const Datum *values, const bool *nulls)
 		writer->not_taken++;
 }
 
-/* N29: a BEFORE trigger that changed the key made a row that the job would never find again. */
+/* A BEFORE trigger that changed the key made a row that the job would never find again. */
 static void
 check_key_kept(SeTableWriter *writer, const Datum *values, const bool *nulls)
 {

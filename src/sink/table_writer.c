@@ -3,7 +3,7 @@
  *		Inserting result rows into a user's table with all that an INSERT means.
  *
  * Runs in: task worker, in the writing transaction of a commit, the table's owner
- * switched to in a restricted operation (N11). Row level security does not apply: what
+ * switched to in a restricted operation. Row level security does not apply: what
  * it hides would be written twice.
  *
  * A plain table takes rows by multi-insert, with entries for its indexes. A table with

@@ -1,6 +1,6 @@
 /*
  * source/bounded_read.c
- *		SELECT on a stream: the scan callbacks of the foreign-data wrapper (N27).
+ *		SELECT on a stream: the scan callbacks of the foreign-data wrapper.
  *
  * A scan returns the rows of all transactions that are committed in the statement's
  * snapshot, in delivery order, as far back as the WAL is there and the stream existed.
@@ -434,7 +434,7 @@ note_proctime(BoundedScan *scan)
 	scan->known = Max(scan->known, scan->ntimes);
 }
 
-/* A layout that holds for the rest of this transaction (N35). */
+/* A layout that holds for the rest of this transaction. */
 static void
 take_layout(BoundedScan *scan)
 {

@@ -1,6 +1,6 @@
 /*
  * source/bounded_read.h
- *		Plain SELECT on a stream: what the log still holds, by the statement's snapshot (N27).
+ *		Plain SELECT on a stream: what the log still holds, by the statement's snapshot.
  */
 #ifndef SE_BOUNDED_READ_H
 #define SE_BOUNDED_READ_H

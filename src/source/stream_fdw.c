@@ -4,7 +4,7 @@
  *
  * The executor asks nothing of a foreign table but to store the row, so what it does
  * for an ordinary table happens here: NOT NULL and CHECK constraints, a partition's own
- * bounds, row security of a partitioned parent (N9, N33).  Event times are checked at
+ * bounds, row security of a partitioned parent.  Event times are checked at
  * the same door: nobody who may insert can stop other people's views with a NULL.
  *
  * There are no batch callbacks, on purpose: rows of one statement must keep their order

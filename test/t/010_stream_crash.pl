@@ -60,7 +60,7 @@ $node->equals_oracle('(SELECT "row" FROM job_rows) e', q{SELECT concat(client, '
 is($node->sql(q{SELECT count(*) FROM (SELECT wm < lag(wm) OVER (ORDER BY i) AS back FROM job_rows) x WHERE back}), '0',
 	'the watermark never went back');
 
-# Writers that died with the server hold nothing back (N4): what is needed begins behind them.
+# Writers that died with the server hold nothing back: what is needed begins behind them.
 my $before = $node->sql('SELECT pg_current_wal_lsn()');
 $node->write_twin('events', q{SELECT 7, 1, 0, 0, '2024-01-01'::timestamptz, 'last'});
 is($node->sql(qq{SELECT restart_lsn >= '$before'::pg_lsn FROM stream_engine.test_source_end('events', (SELECT position FROM job ORDER BY round LIMIT 1))}),

@@ -1,6 +1,6 @@
 
 # A standby shows a stream as it shows tables; after a promotion reading goes on across the
-# change of timeline, and writers the old primary took with it are forgotten (N4).
+# change of timeline, and writers the old primary took with it are forgotten.
 use strict;
 use warnings;
 use StreamEngine;
