@@ -21,7 +21,7 @@
 static Size whole_pages(XLogReaderState *state, XLogRecPtr page, XLogRecPtr flushed);
 
 void
-se_wal_pages_init(SeWalPages * pages, MemoryContext memory)
+se_wal_pages_init(SeWalPages *pages, MemoryContext memory)
 {
 	memset(pages, 0, sizeof(SeWalPages));
 	pages->ahead = MemoryContextAlloc(memory, AHEAD_BYTES);

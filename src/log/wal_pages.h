@@ -16,10 +16,10 @@ typedef struct SeWalPages
 	char	   *ahead;			/* whole pages, already flushed when they were read */
 	XLogRecPtr	ahead_at;
 	Size		ahead_len;
-}			SeWalPages;
+} SeWalPages;
 
 /* Its buffer lives in `memory`. */
-extern void se_wal_pages_init(SeWalPages * pages, MemoryContext memory);
+extern void se_wal_pages_init(SeWalPages *pages, MemoryContext memory);
 
 /* XLogReaderRoutine->page_read: does not wait; private_data is an SeWalPages. */
 extern int	se_wal_pages_read(XLogReaderState *state, XLogRecPtr page, int wanted,
