@@ -95,8 +95,7 @@ se_retention_ensure(void)
 	PG_FINALLY();
 	{
 		/*
-		 * Core releases a slot only at the end of a failed top transaction; a
-		 * subtransaction would go on with it.
+		 * Core releases a slot only at the end of a failed top transaction; a subtransaction would go on with it.
 		 */
 		if (MyReplicationSlot != NULL)
 			ReplicationSlotRelease();
@@ -160,8 +159,8 @@ se_retention_move(XLogRecPtr restart)
 		return false;
 
 	/*
-	 * A hold that was registered after the caller looked counts too: whoever has
-	 * registered one takes our lock before it relies on it.
+	 * A hold that was registered after the caller looked counts too: whoever has registered one takes our lock
+	 * before it relies on it.
 	 */
 	PG_TRY();
 	{
@@ -300,9 +299,8 @@ se_retention_flush_all(void)
 	uint64		in_segment = XLogSegmentOffset(upto, wal_segment_size);
 
 	/*
-	 * This is where the next record begins. When the last one ended with its page,
-	 * that is behind the header of a page of which nothing is written, and XLogFlush
-	 * would complain.
+	 * This is where the next record begins. When the last one ended with its page, that is behind the header of a
+	 * page of which nothing is written, and XLogFlush would complain.
 	 */
 	if (in_segment == SizeOfXLogLongPHD)
 		upto -= SizeOfXLogLongPHD;
