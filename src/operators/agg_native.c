@@ -222,7 +222,7 @@ se_native_apply(const SeAggSlot *slot, SeAggHome *home, const SeBatch *batch,
 				((CountAcc *) (accs[i] + slot->offset))->n++;
 			break;
 		case SE_NATIVE_COUNT:
-			FOR_EACH_VALUE(CountAcc, (void) value; acc->n++);
+			FOR_EACH_VALUE(CountAcc, ((void) value, acc->n++));
 			break;
 		case SE_NATIVE_SUM_INT2:
 		case SE_NATIVE_AVG_INT2:
@@ -235,8 +235,8 @@ se_native_apply(const SeAggSlot *slot, SeAggHome *home, const SeBatch *batch,
 		case SE_NATIVE_SUM_INT8:
 		case SE_NATIVE_AVG_INT8:
 			FOR_EACH_VALUE(WideSumAcc,
-						   add_wide(acc, (uint64) DatumGetInt64(value), DatumGetInt64(value) < 0 ? -1 : 0);
-						   acc->n++);
+						   (add_wide(acc, (uint64) DatumGetInt64(value), DatumGetInt64(value) < 0 ? -1 : 0),
+							acc->n++));
 			break;
 		case SE_NATIVE_SUM_FLOAT4:
 			FOR_EACH_RISKY_VALUE(FloatSumAcc,
@@ -250,15 +250,15 @@ se_native_apply(const SeAggSlot *slot, SeAggHome *home, const SeBatch *batch,
 			break;
 		case SE_NATIVE_AVG_FLOAT4:
 			FOR_EACH_RISKY_VALUE(FloatSumAcc,
-						   acc->sum = float8_pl(acc->sum, (float8) DatumGetFloat4(value)); acc->n++);
+						   (acc->sum = float8_pl(acc->sum, (float8) DatumGetFloat4(value)), acc->n++));
 			break;
 		case SE_NATIVE_AVG_FLOAT8:
 			FOR_EACH_RISKY_VALUE(FloatSumAcc,
-						   acc->sum = float8_pl(acc->sum, DatumGetFloat8(value)); acc->n++);
+						   (acc->sum = float8_pl(acc->sum, DatumGetFloat8(value)), acc->n++));
 			break;
 		case SE_NATIVE_SUM_NUMERIC:
 		case SE_NATIVE_AVG_NUMERIC:
-			FOR_EACH_RISKY_VALUE(NumericSumAcc, take_numeric(home, acc, value); acc->n++);
+			FOR_EACH_RISKY_VALUE(NumericSumAcc, (take_numeric(home, acc, value), acc->n++));
 			break;
 		case SE_NATIVE_MIN_INT2:
 			BEST(DatumGetInt16, LESS);
