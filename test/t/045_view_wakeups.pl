@@ -24,17 +24,20 @@ $node->sql(q{
 	CREATE MATERIALIZED VIEW w WITH (stream_engine.continuous) AS SELECT id FROM s;
 	INSERT INTO s VALUES (1)});
 $node->refresh('v', 'w');
+$node->sql(q{SELECT stream_engine.start('v')});	# a look, which moves the slot or sets a timer for that
+$node->wait_until(q{SELECT min(r.restart_lsn) = min(l.restart_lsn) FROM pg_replication_slots r, stream_engine.sources l},
+	'the coordinator has nothing to do');
 my $holder = $node->background_psql('postgres');
 $holder->query_safe('BEGIN; LOCK TABLE stream_engine.job_positions IN ACCESS EXCLUSIVE MODE');
-$node->sql(q{SELECT stream_engine.stop('v')});
+$node->sql(q{SELECT stream_engine.start('v')});	# it runs: nothing comes of this but a look
 wait_blocked('coordinator');
 $node->sql(q{SELECT stream_engine.stop('w')});
 $holder->query_safe('COMMIT');
-$node->sql(q{SELECT stream_engine.wait_state('v', 'stopped', '60s'), stream_engine.wait_state('w', 'stopped', '60s')});
-pass('the coordinator has heard of the second stop');
+$node->sql(q{SELECT stream_engine.wait_state('w', 'stopped', '60s')});
+pass('the coordinator has heard of the stop');
 
 # A session that waits for a lock when the job it waits for changes looks again, too.
-$node->sql(q{SELECT stream_engine.start('v'), stream_engine.start('w')});
+$node->sql(q{SELECT stream_engine.start('w')});
 $node->refresh('v', 'w');
 $node->fault_set('commit-begin', 'wait');
 $node->sql('INSERT INTO s VALUES (2)');
