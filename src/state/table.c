@@ -316,18 +316,27 @@ reach_index(SeTable *table, uint32 index)
 	}
 }
 
+/* Three quarters are taken: probes stay short. */
+static bool
+is_full(const SeTablePartition *part)
+{
+	uint32		slots = part->mask + 1;
+
+	return part->used >= slots / 4 * 3;
+}
+
 static void
 add_slot(SeTable *table, uint32 hash, uint32 index)
 {
 	SeTablePartition *part = partition_of(table, hash);
+	Slot		slot = {hash, index + 1};
 
-	/* Three quarters: probes stay short. */
-	while (part->used >= (part->mask + 1) / 4 * 3)
+	while (is_full(part))
 	{
 		grow_partition(table, hash);
 		part = partition_of(table, hash);
 	}
-	place_slot(part, (Slot) {hash, index + 1});
+	place_slot(part, slot);
 }
 
 /* Double the partition of a hash, or split it when it has its largest size. */

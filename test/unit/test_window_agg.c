@@ -491,22 +491,30 @@ runs(int times, Plan plan)
 
 SE_TEST(results_are_those_of_the_definition_whatever_the_batches)
 {
-	runs(400, (Plan) {false, false, false});
+	Plan		plan = {false, false, false};
+
+	runs(400, plan);
 }
 
 SE_TEST(a_full_output_only_delays)
 {
-	runs(150, (Plan) {true, false, false});
+	Plan		plan = {true, false, false};
+
+	runs(150, plan);
 }
 
 SE_TEST(nothing_is_lost_or_double_after_restores)
 {
-	runs(600, (Plan) {false, true, false});
+	Plan		plan = {false, true, false};
+
+	runs(600, plan);
 }
 
 SE_TEST(restores_inside_firings_with_reclaimed_records)
 {
-	runs(1000, (Plan) {true, true, true});
+	Plan		plan = {true, true, true};
+
+	runs(1000, plan);
 }
 
 SE_TEST(damaged_records_are_errors)
