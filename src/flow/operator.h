@@ -43,8 +43,8 @@ typedef struct SeOperatorEnv
 	bool		over_limit;		/* state_limit was exceeded: no restart will help */
 
 	/*
-	 * The row whose expressions are being evaluated, for the error context: its
-	 * batch and number. NULL while no user code of a row can run.
+	 * The row whose expressions are being evaluated, for the error context: its batch and number. NULL while no user
+	 * code of a row can run.
 	 */
 	const SeBatch *current_batch;
 	int			current_row;
@@ -70,19 +70,16 @@ typedef struct SeOperatorOps
 	const char *name;			/* as shown in explain: "window aggregate" */
 
 	/*
-	 * Take a batch on one input. The batch and its memory belong to the caller
-	 * and are gone afterwards. Must process every row, or keep (copy) what it
-	 * cannot process yet: see resume. wm[i] of a row is obeyed *before* the row,
-	 * wm_end after the last one; a later watermark() call with the same value is
-	 * then a no-op. Must fully process a watermark (emit all it triggers) before
-	 * passing on rows or watermarks behind it.
+	 * Take a batch on one input. The batch and its memory belong to the caller and are gone afterwards. Must process
+	 * every row, or keep (copy) what it cannot process yet: see resume. wm[i] of a row is obeyed *before* the row,
+	 * wm_end after the last one; a later watermark() call with the same value is then a no-op. Must fully process a
+	 * watermark (emit all it triggers) before passing on rows or watermarks behind it.
 	 */
 	void		(*push) (SeOperator *op, int input, SeBatch *batch);
 
 	/*
-	 * The watermark of one input is now H (>= any before; a row that comes later
-	 * with an event time < H is late). With several inputs the operator's own
-	 * watermark is the minimum over its active ones (flow/inputs.h). Must be
+	 * The watermark of one input is now H (>= any before; a row that comes later with an event time < H is late).
+	 * With several inputs the operator's own watermark is the minimum over its active ones (flow/inputs.h). Must be
 	 * forwarded, after everything it triggers.
 	 */
 	void		(*watermark) (SeOperator *op, int input, SeTime h);
@@ -96,40 +93,34 @@ typedef struct SeOperatorOps
 	void		(*timer) (SeOperator *op, SeTime now);
 
 	/*
-	 * Go on with work that was left when env->output_full stopped it (a firing of
-	 * a million groups). Returns true when nothing is left. The task commits
-	 * before it calls this, and polls no source until it returned true. Rows
-	 * pushed meanwhile are kept by the operator, in order, and are part of its
-	 * state.
+	 * Go on with work that was left when env->output_full stopped it (a firing of a million groups). Returns true
+	 * when nothing is left. The task commits before it calls this, and polls no source until it returned true. Rows
+	 * pushed meanwhile are kept by the operator, in order, and are part of its state.
 	 */
 	bool		(*resume) (SeOperator *op);
 
 	/*
-	 * A commit follows: emit what is held back until then (un-windowed groups emit
-	 * the net change since the last commit here, so that a row changes once per
-	 * commit). Still in the read-only round; user code may run.
+	 * A commit follows: emit what is held back until then (un-windowed groups emit the net change since the last
+	 * commit here, so that a row changes once per commit). Still in the read-only round; user code may run.
 	 */
 	void		(*prepare) (SeOperator *op);
 
 	/*
-	 * Pre-commit: append what changed since the last snapshot. Runs in the writing
-	 * transaction; must not run user code except sinks' inserts. Sinks write their
-	 * pending rows here.
+	 * Pre-commit: append what changed since the last snapshot. Runs in the writing transaction; must not run user
+	 * code except sinks' inserts. Sinks write their pending rows here.
 	 */
 	void		(*snapshot) (SeOperator *op, SeSnapshotWriter *writer);
 
 	/*
-	 * A record of this operator that the checkpoint is about to delete: mark what
-	 * of it is still state, so that the snapshot that follows in the same commit
-	 * appends it again. Returns how many bytes of the record that is, about: a
-	 * record may be needed in part. Runs no user code.
+	 * A record of this operator that the checkpoint is about to delete: mark what of it is still state, so that the
+	 * snapshot that follows in the same commit appends it again. Returns how many bytes of the record that is,
+	 * about: a record may be needed in part. Runs no user code.
 	 */
 	Size		(*rewrite) (SeOperator *op, const void *record, Size len);
 
 	/*
-	 * Play one record back, in written order, before anything else is called.
-	 * Every record is checked against its length: a bad one is ERROR
-	 * (data_corrupted), never a crash.
+	 * Play one record back, in written order, before anything else is called. Every record is checked against its
+	 * length: a bad one is ERROR (data_corrupted), never a crash.
 	 */
 	void		(*restore) (SeOperator *op, const void *record, Size len);
 
@@ -226,7 +217,7 @@ extern bool se_op_nothing_to_resume(SeOperator *op);
 extern void se_op_no_prepare(SeOperator *op);
 extern void se_op_no_snapshot(SeOperator *op, SeSnapshotWriter *writer);
 extern Size se_op_no_rewrite(SeOperator *op, const void *record, Size len);
-extern void se_op_no_restore(SeOperator *op, const void *record, Size len);	/* raises: it never wrote any */
+extern void se_op_no_restore(SeOperator *op, const void *record, Size len); /* raises: it never wrote any */
 extern void se_op_no_restored(SeOperator *op);
 extern void se_op_no_checkpoint_done(SeOperator *op);
 extern void se_op_no_close(SeOperator *op);

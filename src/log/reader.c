@@ -561,7 +561,7 @@ committed(SeLogReader *reader, TransactionId xid, const xl_xact_parsed_commit *p
 	SeFinished *finished = se_transactions_commit(reader->open, xid, parsed->nsubxacts, parsed->subxacts);
 	XLogRecPtr	commit_lsn = reader->scan.state->ReadRecPtr;
 	bool		creator = reader->creator_xid != 0 &&
-		xid == XidFromFullTransactionId(FullTransactionIdFromU64(reader->creator_xid));
+	xid == XidFromFullTransactionId(FullTransactionIdFromU64(reader->creator_xid));
 	Delivery	delivery = {0};
 
 	if (finished == NULL)

@@ -189,8 +189,8 @@ se_jobs_lock(Oid job, bool wait)
 		return false;
 
 	/*
-	 * The table first, and to the end: DROP EXTENSION locks it before it asks for the
-	 * jobs in it, and must not meet us in between.
+	 * The table first, and to the end: DROP EXTENSION locks it before it asks for the jobs in it, and must not meet
+	 * us in between.
 	 */
 	LockRelationOid(catalog, AccessShareLock);
 	if (se_meta_relation("job_catalog") != catalog)

@@ -37,6 +37,7 @@ typedef struct SeJobMeta
 extern List *se_jobs_list(void);	/* SeJobMeta *, palloc'd */
 extern SeJobMeta *se_jobs_get(Oid job); /* NULL if none */
 extern bool se_jobs_exists(Oid job);
+
 /* Was the job's row written by the current transaction, so that nobody else sees it yet? */
 extern bool se_jobs_is_uncommitted(Oid job);
 extern void se_jobs_insert(const SeJobMeta *meta);
@@ -60,6 +61,6 @@ extern Oid	se_meta_relation(const char *name);
 
 /* After this transaction's commit wake coordinator and launcher: a job or stream changed. */
 extern void se_meta_notify_at_commit(void);
-extern void se_meta_init(void);		/* registers the transaction callback; _PG_init */
+extern void se_meta_init(void); /* registers the transaction callback; _PG_init */
 
 #endif							/* SE_META_JOBS_H */

@@ -27,7 +27,7 @@ typedef struct SePositionMeta
 	List	   *skip;			/* char *: positions to skip (start(view, skip)) */
 } SePositionMeta;
 
-extern SePositionMeta *se_positions_get(Oid job, int unit, int source);	/* NULL if none */
+extern SePositionMeta *se_positions_get(Oid job, int unit, int source); /* NULL if none */
 extern List *se_positions_list(Oid job);
 extern void se_positions_put(const SePositionMeta *meta);	/* insert or update */
 extern void se_positions_delete(Oid job);

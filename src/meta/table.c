@@ -78,9 +78,9 @@ se_meta_relation(const char *name)
 	relation = get_relname_relid(name, schema);
 	if (OidIsValid(relation) && ntables < MAX_TABLES)
 		tables[ntables++] = (CachedTable)
-		{
-			name, relation
-		};
+	{
+		name, relation
+	};
 	return relation;
 }
 

@@ -240,21 +240,21 @@ se_native_apply(const SeAggSlot *slot, SeAggHome *home, const SeBatch *batch,
 			break;
 		case SE_NATIVE_SUM_FLOAT4:
 			FOR_EACH_RISKY_VALUE(FloatSumAcc,
-						   acc->sum = acc->n++ == 0 ? DatumGetFloat4(value)
-						   : float4_pl((float4) acc->sum, DatumGetFloat4(value)));
+								 acc->sum = acc->n++ == 0 ? DatumGetFloat4(value)
+								 : float4_pl((float4) acc->sum, DatumGetFloat4(value)));
 			break;
 		case SE_NATIVE_SUM_FLOAT8:
 			FOR_EACH_RISKY_VALUE(FloatSumAcc,
-						   acc->sum = acc->n++ == 0 ? DatumGetFloat8(value)
-						   : float8_pl(acc->sum, DatumGetFloat8(value)));
+								 acc->sum = acc->n++ == 0 ? DatumGetFloat8(value)
+								 : float8_pl(acc->sum, DatumGetFloat8(value)));
 			break;
 		case SE_NATIVE_AVG_FLOAT4:
 			FOR_EACH_RISKY_VALUE(FloatSumAcc,
-						   (acc->sum = float8_pl(acc->sum, (float8) DatumGetFloat4(value)), acc->n++));
+								 (acc->sum = float8_pl(acc->sum, (float8) DatumGetFloat4(value)), acc->n++));
 			break;
 		case SE_NATIVE_AVG_FLOAT8:
 			FOR_EACH_RISKY_VALUE(FloatSumAcc,
-						   (acc->sum = float8_pl(acc->sum, DatumGetFloat8(value)), acc->n++));
+								 (acc->sum = float8_pl(acc->sum, DatumGetFloat8(value)), acc->n++));
 			break;
 		case SE_NATIVE_SUM_NUMERIC:
 		case SE_NATIVE_AVG_NUMERIC:

@@ -90,7 +90,7 @@ se_numeric_to_units(Datum value, int128 *units, int *scale)
 Numeric
 se_numeric_from_units(int128 units, int scale)
 {
-	char		text[64 + SE_NUMERIC_MAX_SCALE];
+	char text[	64 + SE_NUMERIC_MAX_SCALE];
 	char		digits[64];
 	int			n = 0;
 	int			out = 0;
@@ -104,15 +104,19 @@ se_numeric_from_units(int128 units, int scale)
 		rest /= 10;
 	}
 	if (negative)
-		text[out++] = '-';
+		text[		out++] = '-';
+
 	while (n > FRACTION_DIGITS)
-		text[out++] = digits[--n];
+		text[		out++] = digits[--n];
+
 	if (scale > 0)
-		text[out++] = '.';
+		text[		out++] = '.';
+
 	/* A value has no digits behind its display scale. */
 	for (int i = 0; i < scale; i++)
-		text[out++] = n > 0 ? digits[--n] : '0';
-	text[out] = '\0';
+		text[		out++] = n > 0 ? digits[--n] : '0';
+	text[		out] = '\0';
+
 	return DatumGetNumeric(DirectFunctionCall3(numeric_in, CStringGetDatum(text),
 											   ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1)));
 }

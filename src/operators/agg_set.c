@@ -58,9 +58,8 @@ describe_slot(SeAggSet *set, SeAggSlot *slot, const SeAggCall *call, TupleDesc i
 	}
 
 	/*
-	 * PostgreSQL hands DISTINCT arguments over in their order. Where that can be
-	 * seen in the result they are kept and replayed; the others need only know what
-	 * was there before.
+	 * PostgreSQL hands DISTINCT arguments over in their order. Where that can be seen in the result they are kept
+	 * and replayed; the others need only know what was there before.
 	 */
 	if (call->aggref->aggdistinct != NIL && slot->method != SE_AGG_REPLAY)
 	{

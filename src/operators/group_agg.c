@@ -178,7 +178,10 @@ emit_group(SeGroupAgg *agg, SeEntry *entry)
 	out->kinds[row] = (entry->flags & SE_ENTRY_EMITTED) ? SE_ROW_UPDATE_AFTER : SE_ROW_INSERT;
 	out->event_time[row] = SE_TIME_MIN;
 	out->wm[row] = agg->op.watermark_out;
-	out->places[row] = (SePlace) {0, 0};
+	out->places[row] = (SePlace)
+	{
+		0, 0
+	};
 	entry->flags |= SE_ENTRY_EMITTED;
 	out->nrows++;
 	if (out->nrows == out->capacity)

@@ -156,7 +156,10 @@ emit_group(SeWindowAgg *agg, SeAggHome *home, SeEntry *entry, char *payload, SeT
 	out->kinds[row] = SE_ROW_INSERT;
 	out->event_time[row] = agg->fire_end - 1;
 	out->wm[row] = agg->op.watermark_out;
-	out->places[row] = (SePlace) {0, 0};
+	out->places[row] = (SePlace)
+	{
+		0, 0
+	};
 	out->nrows++;
 }
 

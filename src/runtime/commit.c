@@ -233,8 +233,8 @@ finish(SeTask *task, const Stand *stand, bool full, int64 took)
 	task->last_commit = GetCurrentTimestamp();
 
 	/*
-	 * At most a third of the time goes into commits. A unit that is far behind
-	 * then also saves less state that is gone again before anybody could need it.
+	 * At most a third of the time goes into commits. A unit that is far behind then also saves less state that is
+	 * gone again before anybody could need it.
 	 */
 	task->next_commit = task->last_commit +
 		Max(1000 * (int64) task->checkpoint_interval, 2 * took);

@@ -66,7 +66,7 @@ typedef struct Started
 } Started;
 
 static List *started = NIL;		/* Started *, TopMemoryContext */
-static bool registered = false;	/* as the coordinator of the database */
+static bool registered = false; /* as the coordinator of the database */
 static TimestampTz next_timer;	/* when something is due; set anew by each look */
 
 static void look(MemoryContext memory);
@@ -193,8 +193,8 @@ look(MemoryContext memory)
 		return;
 
 	/*
-	 * Leave. From here on whoever changes a job asks the launcher; a change made just
-	 * before is seen by one more look.
+	 * Leave. From here on whoever changes a job asks the launcher; a change made just before is seen by one more
+	 * look.
 	 */
 	se_job_slot_unregister_coordinator(MyDatabaseId, true);
 	registered = false;

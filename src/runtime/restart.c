@@ -265,8 +265,9 @@ row_text(SeTask *task, const BadRow *row)
 			appendStringInfoString(&text, value);
 			if (strlen(value) > MAX_VALUE_TEXT)
 			{
-				text.len -= strlen(value) - pg_mbcliplen(value, strlen(value), MAX_VALUE_TEXT);
-				text.data[text.len] = '\0';
+				text.		len -= strlen(value) - pg_mbcliplen(value, strlen(value), MAX_VALUE_TEXT);
+				text.		data[text.len] = '\0';
+
 				appendStringInfoString(&text, "...");
 			}
 		}
@@ -278,7 +279,7 @@ row_text(SeTask *task, const BadRow *row)
 		MemoryContextSwitchTo(TopMemoryContext);
 		FlushErrorState();
 		AbortOutOfAnyTransaction();
-		text.data = NULL;
+		text.		data = NULL;
 	}
 	PG_END_TRY();
 	MemoryContextSwitchTo(TopMemoryContext);

@@ -167,7 +167,7 @@ leave_out_skipped(SeTask *task, SeBatch *batch)
 
 		foreach(cell, task->skip)
 			if (se_place_compare(*(SePlace *) lfirst(cell), batch->places[i]) == 0)
-				skip = true;
+			skip = true;
 		if (skip)
 			continue;
 		if (kept < i)
@@ -184,5 +184,5 @@ leave_out_skipped(SeTask *task, SeBatch *batch)
 
 	foreach(cell, task->skip)
 		if (se_place_compare(*(SePlace *) lfirst(cell), last) <= 0)
-			task->skip = foreach_delete_current(task->skip, cell);
+		task->skip = foreach_delete_current(task->skip, cell);
 }

@@ -277,12 +277,12 @@ fingerprint(Oid job)
 
 	if (meta != NULL)
 		foreach(cell, meta->options)
-		{
-			DefElem    *option = lfirst_node(DefElem, cell);
+	{
+		DefElem    *option = lfirst_node(DefElem, cell);
 
-			hash = mix_bytes(hash, option->defname, strlen(option->defname));
-			hash = mix_bytes(hash, strVal(option->arg), strlen(strVal(option->arg)));
-		}
+		hash = mix_bytes(hash, option->defname, strlen(option->defname));
+		hash = mix_bytes(hash, strVal(option->arg), strlen(strVal(option->arg)));
+	}
 
 	foreach(cell, watched)
 		hash = mix_relation(hash, lfirst_oid(cell));

@@ -88,7 +88,7 @@ wait_until(Oid job, Condition condition, void *arg, int64 timeout_ms, const char
 {
 	const char *name = get_rel_name(job);	/* now: it may be dropped meanwhile */
 	TimestampTz end = timeout_ms < 0 ? DT_NOEND :
-		TimestampTzPlusMilliseconds(GetCurrentTimestamp(), timeout_ms);
+	TimestampTzPlusMilliseconds(GetCurrentTimestamp(), timeout_ms);
 	MemoryContext memory = AllocSetContextCreate(CurrentMemoryContext, "stream_engine wait",
 												 ALLOCSET_SMALL_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(memory);

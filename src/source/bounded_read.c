@@ -90,8 +90,8 @@ typedef struct BoundedScan
 	SeTime		proctime;		/* of the last row; never goes back */
 
 	/*
-	 * A row's ctid carries its proctime through joins and sorts: block = index into
-	 * times, offset = number of the scan. A rescan finds the same times again.
+	 * A row's ctid carries its proctime through joins and sorts: block = index into times, offset = number of the
+	 * scan. A rescan finds the same times again.
 	 */
 	OffsetNumber number;
 	SeTime	   *times;

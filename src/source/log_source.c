@@ -631,7 +631,7 @@ is_left_out(LogSource *log, SePlace place)
 		return false;
 	foreach(cell, *log->source.skip)
 		if (se_place_compare(*(SePlace *) lfirst(cell), place) == 0)
-			return true;
+		return true;
 	return false;
 }
 

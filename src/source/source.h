@@ -44,15 +44,14 @@ typedef struct SeSourceOps
 	const char *name;
 
 	/*
-	 * Begin at a position (never NULL: creation made the first one). Raises
-	 * 58P01 when what it needs is gone, naming the missing range (I3).
+	 * Begin at a position (never NULL: creation made the first one). Raises 58P01 when what it needs is gone, naming
+	 * the missing range (I3).
 	 */
 	void		(*open) (SeSource *source, const void *position, Size len);
 
 	/*
-	 * Fill an empty batch (se_batch_reset done by the caller) with up to its
-	 * capacity of rows, or move wm_end. Stamps are the source's work. Values
-	 * stay valid until the next poll. `snapshot` is the round's: a row whose
+	 * Fill an empty batch (se_batch_reset done by the caller) with up to its capacity of rows, or move wm_end.
+	 * Stamps are the source's work. Values stay valid until the next poll. `snapshot` is the round's: a row whose
 	 * transaction it does not see committed is not delivered yet (I1).
 	 */
 	SePollResult (*poll) (SeSource *source, SeBatch *batch, Snapshot snapshot);

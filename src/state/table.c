@@ -300,7 +300,7 @@ reach_index(SeTable *table, uint32 index)
 			 : i >= (1u << SE_TABLE_FIRST_SHIFT) && (i & (i - 1)) == 0))
 		{
 			Size		entries = first ? 1u << SE_TABLE_FIRST_SHIFT :
-				(i >> table->large_shift) ? 1u << table->large_shift : i;
+			(i >> table->large_shift) ? 1u << table->large_shift : i;
 
 			if (table->nchunks == table->max_chunks)
 			{

@@ -697,7 +697,7 @@ TupleDescInitEntry(TupleDesc desc, AttrNumber attnum, const char *name, Oid type
 		att->attalign = facts->align;
 		att->attstorage = facts->storage;
 		att->attcollation = type == TEXTOID ? 100 : InvalidOid;
-			return;
+		return;
 	}
 	se_stub_missing("TupleDescInitEntry of an unknown type");
 }

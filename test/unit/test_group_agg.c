@@ -31,7 +31,7 @@ sink_push(SeOperator *op, int input, SeBatch *batch)
 	SE_CHECK(!batch->append_only);
 	for (int i = 0; i < batch->nrows; i++)
 	{
-		bool		global = batch->ncolumns == 2;
+		bool global = batch->ncolumns == 2;
 		Datum	   *values = se_batch_values(batch, i);
 		bool	   *nulls = se_batch_nulls(batch, i);
 		int			key = global ? 0 : nulls[0] ? KEYS : DatumGetInt32(values[0]);
@@ -67,10 +67,10 @@ sink_end(SeOperator *op, int input)
 }
 
 static const SeOperatorOps sink_ops = {
-	.name = "sink", .push = sink_push, .watermark = sink_watermark, .idle = sink_idle, .timer = sink_timer,
-	.resume = se_op_nothing_to_resume, .prepare = se_op_no_prepare, .snapshot = se_op_no_snapshot,
-	.rewrite = se_op_no_rewrite, .restore = se_op_no_restore, .restored = se_op_no_restored,
-	.checkpoint_done = se_op_no_checkpoint_done, .end = sink_end, .close = se_op_no_close
+	.name = "sink",.push = sink_push,.watermark = sink_watermark,.idle = sink_idle,.timer = sink_timer,
+	.resume = se_op_nothing_to_resume,.prepare = se_op_no_prepare,.snapshot = se_op_no_snapshot,
+	.rewrite = se_op_no_rewrite,.restore = se_op_no_restore,.restored = se_op_no_restored,
+	.checkpoint_done = se_op_no_checkpoint_done,.end = sink_end,.close = se_op_no_close
 };
 
 typedef struct Log

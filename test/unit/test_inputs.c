@@ -119,7 +119,7 @@ SE_TEST(a_finished_input_is_left_out_not_counted_as_endless)
 	SE_CHECK_INT(W(0, SE_TIME_MAX), 6);
 	SE_CHECK_INT(se_inputs_end(inputs, 0), 6);
 	SE_CHECK_INT(IDLE(1), 6);
-	SE_CHECK_INT(IDLE(2), 8);		/* idle, not ended: the greatest of the idle ones */
+	SE_CHECK_INT(IDLE(2), 8);	/* idle, not ended: the greatest of the idle ones */
 	SE_CHECK(se_inputs_all_idle(inputs));
 	SE_CHECK(!se_inputs_all_ended(inputs));
 	SE_CHECK_INT(se_inputs_end(inputs, 1), 8);

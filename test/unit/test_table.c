@@ -38,7 +38,7 @@ new_keys(void)
 static void
 make_key(int64 i, Datum *values, bool *nulls)
 {
-	char		text[32];
+	char text[	32];
 
 	nulls[0] = i % 7 == 0;
 	values[0] = nulls[0] ? 0 : Int64GetDatum(i / 3);

@@ -68,7 +68,10 @@ add(SeTransactions *open, TransactionId xid, uint64 ordinal, bool layout)
 	header.body_len = 8 * se_harness_random(8);
 	memset(body, xid, sizeof(body));
 	now += 100;
-	*message = (ModelMessage) {now, ordinal, layout, xid, tops[xid]};
+	*message = (ModelMessage)
+	{
+		now, ordinal, layout, xid, tops[xid]
+	};
 	se_transactions_add(open, xid, now, &header, body, false);
 }
 

@@ -92,10 +92,10 @@ sink_end(SeOperator *op, int input)
 }
 
 static const SeOperatorOps sink_ops = {
-	.name = "sink", .push = sink_push, .watermark = sink_watermark, .idle = sink_idle, .timer = sink_timer,
-	.resume = se_op_nothing_to_resume, .prepare = se_op_no_prepare, .snapshot = se_op_no_snapshot,
-	.rewrite = se_op_no_rewrite, .restore = se_op_no_restore, .restored = se_op_no_restored,
-	.checkpoint_done = se_op_no_checkpoint_done, .end = sink_end, .close = se_op_no_close
+	.name = "sink",.push = sink_push,.watermark = sink_watermark,.idle = sink_idle,.timer = sink_timer,
+	.resume = se_op_nothing_to_resume,.prepare = se_op_no_prepare,.snapshot = se_op_no_snapshot,
+	.rewrite = se_op_no_rewrite,.restore = se_op_no_restore,.restored = se_op_no_restored,
+	.checkpoint_done = se_op_no_checkpoint_done,.end = sink_end,.close = se_op_no_close
 };
 
 /* Input: key int4, value int4, ts timestamp, window start and end timestamp. */
@@ -340,7 +340,10 @@ fill(SeBatch *batch, const SeWindowAggNode *node, const Row *row, SeTime wm_end)
 		values[4] = Int64GetDatum(e);
 		batch->event_time[batch->nrows] = row->ts;
 		batch->wm[batch->nrows] = row->wm;
-		batch->places[batch->nrows] = (SePlace) {0, 0};
+		batch->places[batch->nrows] = (SePlace)
+		{
+			0, 0
+		};
 		batch->nrows++;
 	}
 	batch->wm_end = wm_end;
