@@ -45,7 +45,7 @@ for my $round (1 .. 3)
 $node->sql(q{SELECT stream_engine.emit_watermark('e', 'infinity')});
 $node->refresh('windows', 'hops');
 $node->equals_oracle($_, sprintf($query{$_}, 'e_twin'), 'at the end') foreach qw(windows hops);
-is($node->sql('SELECT count(*) FROM stream_engine.job_errors'), '0', 'no view met an error');
+is($node->sql(q{SELECT count(*) FROM stream_engine.job_errors WHERE sqlstate <> '57P01'}), '0', 'no view met an error but being terminated');
 
 $node->stop;
 done_testing();
