@@ -59,17 +59,24 @@ for my $moment (1 .. $moments)
 	srand($seed + $moment);
 	my $deed = $names[ ($moment - 1) % @names ];
 	my $pause = int(rand(300_000));
-	my $load = $node->start_load('events', clients => 3, transactions => 30, seed => $seed + $moment);
+	my $load = $node->start_load('events', clients => 3, transactions => 120, seed => $seed + $moment);
 
 	usleep($pause);
-	my ($status, $seen) = $node->psql('postgres', q{
-		SELECT (SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'load%' AND backend_xid IS NOT NULL) > 0
-			OR (SELECT count(*) FROM pg_prepared_xacts) > 0,
-			(SELECT count(*) FROM events_twin) > (SELECT count(*) FROM each_row)});
+	# Look until a writer is open and results are uncommitted, or the load is over.
+	my ($status, $seen);
+	for (1 .. 200)
+	{
+		($status, $seen) = $node->psql('postgres', q{
+			SELECT (SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'load%' AND backend_xid IS NOT NULL) > 0
+				OR (SELECT count(*) FROM pg_prepared_xacts) > 0,
+				(SELECT count(*) FROM events_twin) > (SELECT count(*) FROM each_row),
+				(SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'load%') = 0});
+		last if $status != 0 || $seen =~ /^t\|t/ || $seen =~ /t$/;
+	}
 	if ($status == 0)
 	{
 		$writer_open++ if $seen =~ /^t/;
-		$uncommitted++ if $seen =~ /t$/;
+		$uncommitted++ if $seen =~ /^.\|t/;
 	}
 	$deeds{$deed}->();
 	$node->finish_load($load);

@@ -34,7 +34,7 @@ sub workers
 {
 	return map { split /\|/ } split /\n/, $node->sql(q{
 		SELECT CASE backend_type WHEN 'stream_engine task' THEN (SELECT view::text FROM stream_engine.jobs j WHERE j.pid = a.pid) ELSE backend_type END, pid
-		FROM pg_stat_activity a WHERE backend_type LIKE 'stream_engine%' AND (backend_type <> 'stream_engine task' OR EXISTS (SELECT FROM stream_engine.jobs j WHERE j.pid = a.pid))});
+		FROM pg_stat_activity a WHERE backend_type LIKE 'stream_engine%' AND backend_type <> 'stream_engine vacuum' AND (backend_type <> 'stream_engine task' OR EXISTS (SELECT FROM stream_engine.jobs j WHERE j.pid = a.pid))});
 }
 
 # The most each process held while the statements ran, the writing session included.
