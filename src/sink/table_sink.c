@@ -28,8 +28,8 @@
 #include "utils/resowner.h"
 #include "utils/tuplestore.h"
 
-/* Memory for pending rows before they go to a file, kB. */
-#define PENDING_MEMORY	(16 * 1024)
+/* Memory for pending rows before they go to a file, kB: what asks for a commit fits, a firing in one batch may not. */
+#define PENDING_MEMORY	(64 * 1024)
 
 /* Pending rows and bytes at which the sink asks for a commit. */
 #define FULL_ROWS		200000
