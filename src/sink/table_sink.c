@@ -31,6 +31,9 @@
 /* Memory for pending rows before they go to a file, kB: what asks for a commit fits, a firing in one batch may not. */
 #define PENDING_MEMORY	(64 * 1024)
 
+/* More than this is given back when it was written. */
+#define KEPT_BYTES		(2 * 1024 * 1024)
+
 /* Pending rows and bytes at which the sink asks for a commit. */
 #define FULL_ROWS		200000
 #define FULL_BYTES		(64 * 1024 * 1024)
@@ -83,6 +86,7 @@ static void sink_checkpoint_done(SeOperator *op);
 static void sink_end(SeOperator *op, int input);
 static void sink_close(SeOperator *op);
 static TupleDesc make_stored_desc(TupleDesc input);
+static void begin_store(TableSink *sink);
 static void put_row(TableSink *sink, const SeBatch *batch, int row);
 static void write_pending(TableSink *sink, SeTableWriter *writer);
 static void publish_pending(TableSink *sink);
@@ -110,7 +114,6 @@ se_table_sink_new(const SeTableSinkNode *node, TupleDesc input, SeOperatorEnv *e
 {
 	MemoryContext old = MemoryContextSwitchTo(env->memory);
 	TableSink  *sink = palloc0(sizeof(TableSink));
-	ResourceOwner old_owner = CurrentResourceOwner;
 
 	se_op_init(&sink->op, &table_sink_ops, node->node.id, 1, env, NULL);
 	sink->table = node->table;
@@ -130,13 +133,23 @@ se_table_sink_new(const SeTableSinkNode *node, TupleDesc input, SeOperatorEnv *e
 	sink->owner = ResourceOwnerCreate(NULL, "stream_engine pending results");
 	sink->store_context = AllocSetContextCreate(env->memory, "stream_engine pending results",
 												ALLOCSET_DEFAULT_SIZES);
-	CurrentResourceOwner = sink->owner;
-	MemoryContextSwitchTo(sink->store_context);
-	sink->store = tuplestore_begin_heap(false, true, PENDING_MEMORY);
-	CurrentResourceOwner = old_owner;
+	begin_store(sink);
 
 	MemoryContextSwitchTo(old);
 	return &sink->op;
+}
+
+/* An empty store for pending rows; its files, if it comes to any, are the sink's own. */
+static void
+begin_store(TableSink *sink)
+{
+	ResourceOwner old_owner = CurrentResourceOwner;
+	MemoryContext old = MemoryContextSwitchTo(sink->store_context);
+
+	CurrentResourceOwner = sink->owner;
+	sink->store = tuplestore_begin_heap(false, true, PENDING_MEMORY);
+	CurrentResourceOwner = old_owner;
+	MemoryContextSwitchTo(old);
 }
 
 /* Keep the rows until the commit. */
@@ -210,7 +223,14 @@ sink_checkpoint_done(SeOperator *op)
 {
 	TableSink  *sink = (TableSink *) op;
 
-	tuplestore_clear(sink->store);
+	if (sink->nbytes < KEPT_BYTES)
+		tuplestore_clear(sink->store);
+	else
+	{
+		tuplestore_end(sink->store);
+		MemoryContextReset(sink->store_context);
+		begin_store(sink);
+	}
 	sink->nrows = 0;
 	sink->nbytes = 0;
 	op->env->output_full = false;

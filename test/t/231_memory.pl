@@ -110,7 +110,8 @@ is($node->sql('SELECT sum(c) FROM grouped') + 0, $node->sql('SELECT count(*) FRO
 foreach my $name (sort keys %most)
 {
 	my $growth = $most{$name} - $warm{$name};
-	cmp_ok($growth, '<', 3 * $mb, sprintf('%s: at most %.1f MB, %+.1f MB over the first rows', $name, $most{$name} / $mb, $growth / $mb));
+	# A reader may hold 4 MB of open transactions; which views do at the first rows is chance.
+	cmp_ok($growth, '<', 6 * $mb, sprintf('%s: at most %.1f MB, %+.1f MB over the first rows', $name, $most{$name} / $mb, $growth / $mb));
 	cmp_ok($most{$name}, '<', 48 * $mb, "$name: in all");
 }
 
@@ -143,18 +144,23 @@ cmp_ok(status_of($pids{wide}, 'RssAnon') - $own, '<', $grown / 3, sprintf('and n
 # It is given back when the job ends: by itself, or by an error about its size.
 sub segments
 {
-	my $sum = 0;
-	$sum += -s $_ foreach glob '/dev/shm/PostgreSQL.*';
-	return $sum;
+	my ($pid) = @_;
+	my %files;
+	open my $fh, '<', "/proc/$pid/maps" or return ();
+	while (<$fh>) { $files{$1} = 1 if m{ (/dev/shm/PostgreSQL\.\d+)}; }
+	return %files;
 }
-my $with = segments();
+# Those that the launcher has, too, are the server's.
+my %servers = segments($pids{'stream_engine launcher'});
+my %views = segments($pids{wide});
+my @segments = grep { !$servers{$_} } keys %views;
 $node->sql(q{SELECT stream_engine.stop('wide')});
 $node->sql(q{SELECT stream_engine.wait_state('wide', 'stopped')});
 ok($node->wait_until(q{SELECT count(*) = 0 FROM pg_stat_activity WHERE pid = } . $pids{wide}, 'its worker ends'), 'its worker ends');
 SKIP:
 {
-	skip 'dynamic shared memory is not in /dev/shm', 1 if $with == 0;
-	cmp_ok($with - segments(), '>=', $bytes, 'shared memory is given back');
+	skip 'dynamic shared memory is not in /dev/shm', 1 if !@segments;
+	is(scalar(grep { -e $_ } @segments), 0, 'shared memory is given back: ' . @segments . ' segments');
 }
 $node->stop;
 done_testing();
