@@ -192,6 +192,13 @@ CREATE FUNCTION stream_engine.live_operators(
     RETURNS SETOF record LANGUAGE c STRICT VOLATILE AS 'MODULE_PATHNAME', 'stream_engine_live_operators';
 CREATE FUNCTION stream_engine.describe_position("position" bytea) RETURNS text
     LANGUAGE c STRICT IMMUTABLE AS 'MODULE_PATHNAME', 'stream_engine_describe_position';
+-- What the log holds of the streams (monitor/streams.c).
+CREATE FUNCTION stream_engine.retained_from() RETURNS pg_lsn
+    LANGUAGE c STRICT VOLATILE AS 'MODULE_PATHNAME', 'stream_engine_retained_from';
+CREATE FUNCTION stream_engine.count_retained(OUT stream oid, OUT rows bigint, OUT bytes bigint, OUT oldest timestamptz)
+    RETURNS SETOF record LANGUAGE c STRICT STABLE COST 1000000 AS 'MODULE_PATHNAME', 'stream_engine_count_retained';
+COMMENT ON FUNCTION stream_engine.retained_from() IS 'the oldest WAL that can be read';
+COMMENT ON FUNCTION stream_engine.count_retained() IS 'reads the retained WAL and counts the rows of each stream; see the view streams';
 COMMENT ON FUNCTION stream_engine.live_jobs() IS 'counters of the jobs of this database; see the views jobs, sources, checkpoints';
 COMMENT ON FUNCTION stream_engine.live_operators() IS 'counters of operators; see the view operators';
 COMMENT ON FUNCTION stream_engine.describe_position(bytea) IS 'a stored position of a source, for people';
@@ -253,6 +260,48 @@ CREATE VIEW stream_engine.sources WITH (security_barrier) AS
          CROSS JOIN (SELECT CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_lsn() END AS lsn) n
     WHERE pg_has_role(c.relowner, 'USAGE') OR pg_has_role('pg_read_all_stats', 'USAGE');
 
+-- "rows", bytes and oldest_row are counted by reading the WAL, which a query that leaves them out is spared: the planner
+-- removes a join to a grouped subquery of which nothing is used.
+CREATE VIEW stream_engine.streams WITH (security_barrier) AS
+    SELECT c.oid::regclass AS stream, c.relowner::regrole AS owner,
+           coalesce(n.rows, 0) AS rows, coalesce(n.bytes, 0) AS bytes, n.oldest AS oldest_row,
+           greatest(b.since, stream_engine.retained_from()) AS oldest_lsn,
+           v.views,
+           greatest(pg_wal_lsn_diff(e.lsn, v.restart_lsn), 0)::bigint AS kept_wal,
+           w.pid AS oldest_writer, w.since AS oldest_writer_since, w.gid AS oldest_writer_prepared
+    FROM pg_catalog.pg_foreign_table t
+         JOIN pg_catalog.pg_class c ON c.oid = t.ftrelid
+         JOIN pg_catalog.pg_foreign_server s ON s.oid = t.ftserver
+         JOIN pg_catalog.pg_foreign_data_wrapper f ON f.oid = s.srvfdw AND f.fdwname = 'stream_engine'
+         LEFT JOIN (
+             SELECT stream, sum(rows)::bigint AS rows, sum(bytes)::bigint AS bytes, min(oldest) AS oldest
+             FROM stream_engine.count_retained() GROUP BY stream) n ON n.stream = c.oid
+         LEFT JOIN (
+             SELECT stream, min(since) AS since FROM stream_engine.stream_layouts GROUP BY stream) b ON b.stream = c.oid
+         LEFT JOIN LATERAL (
+             SELECT array_agg(j.job ORDER BY j.job::text) AS views, min(l.restart_lsn) AS restart_lsn
+             FROM stream_engine.job_catalog j
+                  LEFT JOIN stream_engine.live_jobs() l ON l.job = j.job
+             WHERE EXISTS (
+                 SELECT FROM pg_catalog.pg_rewrite r
+                      JOIN pg_catalog.pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid
+                           AND d.refclassid = 'pg_class'::regclass AND d.refobjid = c.oid
+                 WHERE r.ev_class = j.definition)) v ON true
+         LEFT JOIN LATERAL (
+             SELECT k.pid, coalesce(a.xact_start, x.prepared) AS since, x.gid
+             FROM pg_catalog.pg_locks k
+                  LEFT JOIN pg_catalog.pg_stat_activity a ON a.pid = k.pid
+                  LEFT JOIN LATERAL (
+                      SELECT p.gid, p.prepared
+                      FROM pg_catalog.pg_locks o JOIN pg_catalog.pg_prepared_xacts p ON p.transaction = o.transactionid
+                      WHERE k.pid IS NULL AND o.pid IS NULL AND o.locktype = 'transactionid'
+                        AND o.virtualtransaction = k.virtualtransaction LIMIT 1) x ON true
+             WHERE k.locktype = 'relation' AND k.relation = c.oid AND k.mode = 'RowExclusiveLock' AND k.granted
+               AND k.database = (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database())
+             ORDER BY 2 NULLS FIRST LIMIT 1) w ON true
+         CROSS JOIN (SELECT CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_lsn() END AS lsn) e
+    WHERE pg_has_role(c.relowner, 'USAGE') OR pg_has_role('pg_read_all_stats', 'USAGE');
+
 CREATE VIEW stream_engine.checkpoints WITH (security_barrier) AS
     SELECT j.job AS view, p.unit, p.attempt, p.last_chunk,
            l.commits, l.commit_time, l.written_bytes,
@@ -277,5 +326,5 @@ CREATE VIEW stream_engine.errors WITH (security_barrier) AS
          JOIN pg_catalog.pg_class c ON c.oid = e.job
     WHERE pg_has_role(c.relowner, 'USAGE') OR pg_has_role('pg_read_all_stats', 'USAGE');
 
-GRANT SELECT ON stream_engine.jobs, stream_engine.operators, stream_engine.sources, stream_engine.checkpoints,
-    stream_engine.errors TO PUBLIC;
+GRANT SELECT ON stream_engine.jobs, stream_engine.operators, stream_engine.sources, stream_engine.streams,
+    stream_engine.checkpoints, stream_engine.errors TO PUBLIC;

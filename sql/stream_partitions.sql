@@ -50,6 +50,25 @@ INSERT INTO p VALUES (5, 11, 'refused');
 RESET ROLE;
 SELECT * FROM p_low WHERE t IN ('allowed', 'refused');
 
+-- a row that moves into a stream meets the policies of UPDATE, not those of INSERT
+DROP POLICY small ON p;
+CREATE POLICY seen ON p FOR SELECT USING (true);
+CREATE POLICY inserted ON p FOR INSERT WITH CHECK (v < 1000);
+CREATE POLICY updated ON p FOR UPDATE USING (true) WITH CHECK (v < 500);
+GRANT UPDATE ON p TO se_partition_writer;
+INSERT INTO p VALUES (21, 1, 'to be moved'), (22, 1, 'to be merged');
+SET ROLE se_partition_writer;
+INSERT INTO p VALUES (15, 700, 'inserted');
+UPDATE p SET k = 15, v = 700 WHERE k = 21;
+UPDATE p SET k = 15, v = 400 WHERE k = 21;
+MERGE INTO p USING (VALUES (1)) m(i) ON p.k = 22 WHEN MATCHED THEN UPDATE SET k = 15, v = 700;
+COPY p FROM stdin;
+16	1	copied
+\.
+RESET ROLE;
+MERGE INTO p USING (VALUES (1)) m(i) ON p.k = 22 WHEN MATCHED THEN UPDATE SET k = 15, v = 800;
+SELECT tableoid::regclass, k, v, t FROM p WHERE t IN ('inserted', 'to be moved', 'to be merged') ORDER BY t;
+
 -- CHECK OPTION of a view over a stream
 CREATE VIEW even AS SELECT * FROM p_low WHERE v % 2 = 0 WITH CHECK OPTION;
 INSERT INTO even VALUES (1, 2, 'even');

@@ -80,7 +80,6 @@ static void record_dependencies(Oid relation, Node *expr);
 static void forget_dependencies(Oid relation);
 static Node *columns_to_nulls(Node *node, void *context);
 static List *dependent_streams(Oid class_id, Oid object);
-static List *all_streams(void);
 static void transaction_event(XactEvent event, void *arg);
 static void subtransaction_event(SubXactEvent event, SubTransactionId subxact,
 								 SubTransactionId parent, void *arg);
@@ -115,7 +114,7 @@ se_stream_ddl_altering(Oid class_id, Oid object, int sub_id)
 			streams = list_concat_unique_oid(streams, dependent_streams(class_id, object));
 			break;
 		case NamespaceRelationId:
-			streams = all_streams();
+			streams = se_stream_list();
 			break;
 		default:
 			break;
@@ -533,27 +532,6 @@ dependent_streams(Oid class_id, Oid object)
 	}
 	systable_endscan(scan);
 	table_close(depend, AccessShareLock);
-	return streams;
-}
-
-/* Every stream of the database. */
-static List *
-all_streams(void)
-{
-	Relation	tables = table_open(ForeignTableRelationId, AccessShareLock);
-	SysScanDesc scan = systable_beginscan(tables, InvalidOid, false, NULL, 0, NULL);
-	List	   *streams = NIL;
-	HeapTuple	tuple;
-
-	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
-	{
-		Oid			relation = ((Form_pg_foreign_table) GETSTRUCT(tuple))->ftrelid;
-
-		if (se_stream_is(relation))
-			streams = lappend_oid(streams, relation);
-	}
-	systable_endscan(scan);
-	table_close(tables, AccessShareLock);
 	return streams;
 }
 

@@ -11,7 +11,9 @@
  */
 #include "postgres.h"
 
+#include "access/genam.h"
 #include "access/htup_details.h"
+#include "access/table.h"
 #include "base/compat.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_foreign_table.h"
@@ -73,6 +75,27 @@ se_stream_is(Oid relation)
 	server = ((Form_pg_foreign_table) GETSTRUCT(tuple))->ftserver;
 	ReleaseSysCache(tuple);
 	return GetForeignServer(server)->fdwid == get_foreign_data_wrapper_oid("stream_engine", true);
+}
+
+/* Every stream of the database, in the catalog's order. */
+List *
+se_stream_list(void)
+{
+	Relation	tables = table_open(ForeignTableRelationId, AccessShareLock);
+	SysScanDesc scan = systable_beginscan(tables, InvalidOid, false, NULL, 0, NULL);
+	List	   *streams = NIL;
+	HeapTuple	tuple;
+
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		Oid			relation = ((Form_pg_foreign_table) GETSTRUCT(tuple))->ftrelid;
+
+		if (se_stream_is(relation))
+			streams = lappend_oid(streams, relation);
+	}
+	systable_endscan(scan);
+	table_close(tables, AccessShareLock);
+	return streams;
 }
 
 /* Everything the options of a stream say, in the current context. */

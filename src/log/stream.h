@@ -7,6 +7,7 @@
 
 #include "base/se.h"
 #include "access/attnum.h"
+#include "nodes/pg_list.h"
 #include "nodes/primnodes.h"
 #include "utils/relcache.h"
 
@@ -23,6 +24,9 @@ typedef struct SeStreamInfo
 
 /* Is the relation a foreign table of our wrapper? */
 extern bool se_stream_is(Oid relation);
+
+/* The OIDs of all streams of the database. */
+extern List *se_stream_list(void);
 
 /* Facts of a stream; ERROR (wrong_object_type) if it is not one. */
 extern SeStreamInfo *se_stream_info(Oid relation);

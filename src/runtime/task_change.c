@@ -21,13 +21,16 @@
 #include "catalog/pg_foreign_table.h"
 #include "catalog/pg_proc.h"
 #include "common/hashfn.h"
+#include "log/stream.h"
 #include "meta/jobs.h"
+#include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/parsenodes.h"
 #include "nodes/value.h"
 #include "rewrite/rewriteHandler.h"
 #include "runtime/task.h"
 #include "runtime/worker_env.h"
+#include "utils/guc.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -44,6 +47,7 @@ static void relation_changed(Datum arg, Oid relation);
 static void function_changed(Datum arg, int cacheid, uint32 hash);
 static void stream_changed(Datum arg, int cacheid, uint32 hash);
 static void collect_functions(const SeGraph *graph, Oid definition);
+static void collect_watermark(Oid oid);
 static uint64 fingerprint(Oid job);
 
 void
@@ -162,6 +166,8 @@ collect_functions(const SeGraph *graph, Oid definition)
 		(void) walk_functions(copyObject((Node *) get_view_query(view)), NULL);
 		relation_close(view, AccessShareLock);
 	}
+	foreach(cell, graph->streams)
+		collect_watermark(lfirst_oid(cell));
 	foreach(cell, graph->nodes)
 	{
 		SeNode	   *node = lfirst(cell);
@@ -180,6 +186,33 @@ collect_functions(const SeGraph *graph, Oid definition)
 		foreach(call, calls)
 			remember_aggregate(((SeAggCall *) lfirst(call))->aggref->aggfnoid);
 	}
+}
+
+/* The functions that a stream's watermark calls, before planning puts bodies in their place. */
+static void
+collect_watermark(Oid oid)
+{
+	Relation	stream = try_relation_open(oid, AccessShareLock);
+	SeStreamInfo *info;
+	int			level;
+	Oid			user;
+	int			context;
+
+	if (stream == NULL)
+		return;
+	info = se_stream_is(oid) ? se_stream_info(oid) : NULL;
+	if (info != NULL && info->watermark != NULL)
+	{
+		/* reading a literal calls its type's input function */
+		GetUserIdAndSecContext(&user, &context);
+		SetUserIdAndSecContext(info->owner, context | SECURITY_RESTRICTED_OPERATION);
+		level = se_stream_pin_settings(info, false);
+		(void) walk_functions(se_stream_analyse_watermark(stream, info, se_stream_parse_watermark(info->watermark)),
+							  NULL);
+		AtEOXact_GUC(false, level);
+		SetUserIdAndSecContext(user, context);
+	}
+	relation_close(stream, AccessShareLock);
 }
 
 static uint64

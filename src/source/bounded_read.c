@@ -322,30 +322,37 @@ start_reading(BoundedScan *scan)
 	Oid			relation = RelationGetRelid(scan->stream);
 	MemoryContext old = MemoryContextSwitchTo(scan->memory);
 	XLogRecPtr	since = InvalidXLogRecPtr;
-	SeLogPosition position = {0};
 
-	se_shmem_require();
 	if (scan->layouts == NIL)
 		scan->layouts = se_layout_list(relation);
 	if (scan->layouts != NIL)
 		since = ((SeLayout *) linitial(scan->layouts))->since;
+	scan->reader = se_bounded_read_open(scan->memory, list_make1_oid(relation), since, &scan->hold, &scan->limit);
+	MemoryContextSwitchTo(old);
+}
 
-	/* What the snapshot sees may have been committed without a flush. */
-	scan->limit = RecoveryInProgress() ? GetXLogReplayRecPtr(NULL) : se_retention_flush_all();
+SeLogReader *
+se_bounded_read_open(MemoryContext memory, List *relations, XLogRecPtr since, SeHold *hold, XLogRecPtr *limit)
+{
+	SeLogPosition position = {0};
+
+	se_shmem_require();
+
+	/* What a snapshot sees may have been committed without a flush. */
+	*limit = RecoveryInProgress() ? GetXLogReplayRecPtr(NULL) : se_retention_flush_all();
 
 	/* A checkpoint may remove WAL between a look at it and the hold: look again. */
 	for (;;)
 	{
 		position.restart_lsn = Max(since, se_retention_oldest_lsn());
-		scan->hold = se_hold_register(position.restart_lsn);
+		*hold = se_hold_register(position.restart_lsn);
 		if (se_retention_oldest_lsn() <= position.restart_lsn)
 			break;
-		se_hold_release(scan->hold);
-		scan->hold = 0;
+		se_hold_release(*hold);
+		*hold = 0;
 		CHECK_FOR_INTERRUPTS();
 	}
-	scan->reader = se_reader_open(scan->memory, &position, list_make1_oid(relation), false);
-	MemoryContextSwitchTo(old);
+	return se_reader_open(memory, &position, relations, false);
 }
 
 static void

@@ -5,13 +5,23 @@
 #ifndef SE_BOUNDED_READ_H
 #define SE_BOUNDED_READ_H
 
+#include "base/holds.h"
 #include "base/se.h"
 #include "foreign/fdwapi.h"
+#include "log/reader.h"
 #include "nodes/parsenodes.h"
 #include "storage/itemptr.h"
 
 /* Set the scan callbacks of a handler's routine. */
 extern void se_bounded_read_fill(FdwRoutine *routine);
+
+/*
+ * A reader, in `memory`, over what the WAL still holds of streams (Oid list) from `since` on. Registers a hold, which
+ * the caller releases behind se_reader_close, and says up to where to read, so that any snapshot taken before this
+ * call finds its rows. Also on a standby.
+ */
+extern SeLogReader *se_bounded_read_open(MemoryContext memory, List *relations, XLogRecPtr since,
+										 SeHold *hold, XLogRecPtr *limit);
 
 /*
  * While set, scans of streams in this backend return no rows. CREATE of a view with

@@ -41,6 +41,7 @@ typedef struct StreamModify
 	SeAppender *appender;
 	AttrNumber	event_time;		/* 0 = none */
 	bool		check_partition;	/* nobody has checked the partition's bounds */
+	CmdType		operation;		/* of the statement; INSERT for COPY */
 } StreamModify;
 
 static int	updatable_events(Relation stream);
@@ -51,6 +52,7 @@ static void begin_insert(ModifyTableState *mtstate, ResultRelInfo *target);
 static TupleTableSlot *insert_row(EState *estate, ResultRelInfo *target, TupleTableSlot *slot,
 								  TupleTableSlot *plan_slot);
 static void end_modify(EState *estate, ResultRelInfo *target);
+static void check_row_security(StreamModify *modify, ResultRelInfo *target, TupleTableSlot *slot, EState *estate);
 static void check_event_time(Relation stream, AttrNumber event_time, TupleTableSlot *slot);
 static void refuse_on_conflict(Oid stream);
 
@@ -128,6 +130,7 @@ begin_insert(ModifyTableState *mtstate, ResultRelInfo *target)
 		refuse_on_conflict(RelationGetRelid(stream));
 	modify->appender = se_append_open(memory, stream);
 	modify->event_time = se_stream_info(RelationGetRelid(stream))->event_time;
+	modify->operation = plan == NULL ? CMD_INSERT : plan->operation;
 
 	/* Routing has checked the bounds, unless a trigger may change the row behind it. */
 	modify->check_partition = stream->rd_rel->relispartition &&
@@ -145,7 +148,7 @@ insert_row(EState *estate, ResultRelInfo *target, TupleTableSlot *slot, TupleTab
 	Relation	stream = target->ri_RelationDesc;
 
 	if (target->ri_WithCheckOptions != NIL)
-		ExecWithCheckOptions(WCO_RLS_INSERT_CHECK, target, slot, estate);
+		check_row_security(modify, target, slot, estate);
 	if (stream->rd_att->constr != NULL)
 		ExecConstraints(target, slot, estate);
 	if (modify->check_partition)
@@ -155,6 +158,26 @@ insert_row(EState *estate, ResultRelInfo *target, TupleTableSlot *slot, TupleTab
 
 	se_append_row(modify->appender, slot, SE_ROW_INSERT);
 	return slot;
+}
+
+/*
+ * The policies of a partitioned parent for a row that is routed here: those of INSERT, or those of UPDATE if the
+ * statement moves the row from another partition.  Which of its actions a MERGE is at, PostgreSQL 15 tells nobody.
+ */
+static void
+check_row_security(StreamModify *modify, ResultRelInfo *target, TupleTableSlot *slot, EState *estate)
+{
+	ListCell   *lc;
+
+	foreach(lc, modify->operation == CMD_MERGE ? target->ri_WithCheckOptions : NIL)
+		if (lfirst_node(WithCheckOption, lc)->kind != WCO_VIEW_CHECK)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("MERGE cannot put rows into stream \"%s\" under row-level security",
+						RelationGetRelationName(target->ri_RelationDesc)),
+				 errhint("Use INSERT and UPDATE.")));
+	ExecWithCheckOptions(modify->operation == CMD_UPDATE ? WCO_RLS_UPDATE_CHECK : WCO_RLS_INSERT_CHECK,
+						 target, slot, estate);
 }
 
 /* An event time is a moment: NULL and infinity would stop or end every view's time. */
