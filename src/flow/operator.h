@@ -30,6 +30,7 @@ typedef struct SeOperatorEnv
 	/* identity */
 	Oid			job;			/* OID of the result table */
 	int			unit;
+	int			units;			/* that share the keys (state/key_group.h); 0 = the job is one unit */
 
 	/* memory */
 	MemoryContext memory;		/* lives as long as the chain */

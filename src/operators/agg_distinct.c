@@ -108,11 +108,17 @@ se_agg_distinct_restore(const SeAggSlot *slot, SeAggHome *home, SeRecordReader *
 	(void) entry_of_record(set_of(slot, home), reader);
 }
 
-void
+bool
 se_agg_distinct_rewrite(const SeAggSlot *slot, SeAggHome *home, SeRecordReader *reader)
 {
 	SeTable    *seen = set_of(slot, home);
 	SeEntry    *entry = entry_of_record(seen, reader);
+	uint32		group = (uint32) DatumGetInt32(se_entry_keys(seen, entry)[0]);
 
+	/* The group's key is another unit's. */
+	if (home->env->units > 1 && (group >= home->table->nentries ||
+								 !(se_table_entry(home->table, group)->flags & SE_ENTRY_USED)))
+		return false;
 	se_table_touch_rows(seen, &entry, 1);
+	return true;
 }

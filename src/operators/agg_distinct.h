@@ -17,7 +17,10 @@ extern int	se_agg_distinct_keep(const SeAggSlot *slot, SeAggHome *home, const Se
 
 extern void se_agg_distinct_restore(const SeAggSlot *slot, SeAggHome *home, SeRecordReader *reader);
 
-/* The record of an item is about to be deleted: the next snapshot writes it again. */
-extern void se_agg_distinct_rewrite(const SeAggSlot *slot, SeAggHome *home, SeRecordReader *reader);
+/*
+ * The record of an item is about to be deleted: the next snapshot writes it again. False:
+ * no need to, its group is another unit's.
+ */
+extern bool se_agg_distinct_rewrite(const SeAggSlot *slot, SeAggHome *home, SeRecordReader *reader);
 
 #endif							/* SE_AGG_DISTINCT_H */

@@ -11,6 +11,7 @@
 #include "operators/agg_call.h"
 #include "operators/agg_distinct.h"
 #include "operators/agg_set.h"
+#include "state/key_group.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
@@ -353,12 +354,20 @@ read_put(SeAggSet *set, SeAggHome *home, uint32 index, SeRecordReader *reader, u
 	Datum	   *values = palloc(Max(keys->n, 1) * sizeof(Datum));
 	bool	   *nulls = palloc(Max(keys->n, 1) * sizeof(bool));
 	uint8		flags = se_record_u8(reader);
+	uint32		hash;
 	SeEntry    *entry;
 
 	if (flags & ~SE_ENTRY_EMITTED)
 		se_record_corrupted();
 	se_table_read_key(keys, reader, values, nulls);
-	entry = se_table_put_at(home->table, index, se_keys_hash(keys, values, nulls), values, nulls);
+	hash = se_keys_hash(keys, values, nulls);
+	if (!se_key_group_is_own(set->env, hash))
+	{
+		/* Another unit's; its place stays a gap, so that indexes mean the same. */
+		(void) se_table_reach(home->table, index);
+		return;
+	}
+	entry = se_table_put_at(home->table, index, hash, values, nulls);
 	entry->flags |= flags;
 	entry->saved = snapshot;
 	for (int i = 0; i < set->ncalls; i++)
@@ -399,13 +408,20 @@ slot_of_record(SeAggSet *set, SeRecordReader *reader, bool tuples)
 	return &set->slots[number];
 }
 
+/* The entry of a record that was restored; NULL if its key is another unit's. */
 static SeEntry *
 entry_at(SeAggHome *home, uint32 index)
 {
-	if (index >= home->table->nentries ||
-		!(se_table_entry(home->table, index)->flags & SE_ENTRY_USED))
+	SeEntry    *entry;
+
+	if (index >= home->table->nentries)
 		se_record_corrupted();
-	return se_table_entry(home->table, index);
+	entry = se_table_entry(home->table, index);
+	if (entry->flags & SE_ENTRY_USED)
+		return entry;
+	if (home->env->units <= 1)
+		se_record_corrupted();
+	return NULL;
 }
 
 uint32
@@ -466,19 +482,24 @@ se_agg_home_rewrite(SeAggSet *set, SeAggHome *home, const void *record, Size len
 				SeRecordReader contents;
 				SeEntry    *entry = entry_at(home, next_put(&reader, &contents));
 
-				if (entry->saved != snapshot || (entry->flags & SE_ENTRY_DIRTY))
+				if (entry == NULL || entry->saved != snapshot || (entry->flags & SE_ENTRY_DIRTY))
 					continue;
 				se_table_touch_rows(home->table, &entry, 1);
 				needed += contents.end - before;
 			}
 			return needed;
 		case SE_RECORD_SEEN:
-			se_agg_distinct_rewrite(slot_of_record(set, &reader, false), home, &reader);
+			if (!se_agg_distinct_rewrite(slot_of_record(set, &reader, false), home, &reader))
+				return 0;
 			return len;
 		case SE_RECORD_TUPLES:
 			{
-				MemoryContext old = MemoryContextSwitchTo(home->memory);
+				MemoryContext old;
 
+				(void) slot_of_record(set, &reader, true);
+				if (entry_at(home, se_record_u32(&reader)) == NULL)
+					return 0;
+				old = MemoryContextSwitchTo(home->memory);
 				home->again = lappend(home->again, cstring_to_text_with_len(record, (int) len));
 				MemoryContextSwitchTo(old);
 				return len;

@@ -18,6 +18,7 @@
 #include "base/settings.h"
 #include "operators/agg_set.h"
 #include "operators/operators.h"
+#include "state/key_group.h"
 #include "utils/memutils.h"
 
 typedef struct SeGroupAgg
@@ -245,9 +246,10 @@ group_agg_restored(SeOperator *op)
 
 	if (agg->keys->n == 0)
 	{
-		SeEntry    *entry = se_table_get(agg->home->table, se_keys_hash(agg->keys, NULL, NULL), NULL, NULL);
+		uint32		hash = se_keys_hash(agg->keys, NULL, NULL);
 
-		entry->flags |= SE_ENTRY_EMITTED;
+		if (se_key_group_is_own(op->env, hash))
+			se_table_get(agg->home->table, hash, NULL, NULL)->flags |= SE_ENTRY_EMITTED;
 	}
 	publish(agg);
 }

@@ -9,9 +9,11 @@
 #include "postgres.h"
 
 #include "operators/window_agg_internal.h"
+#include "state/key_group.h"
 #include "utils/memutils.h"
 
 static void keep_row(SeBatch *to, const SeBatch *from, int row);
+static bool is_own(SeWindowAgg *agg, SeBatch *batch, int row);
 
 /* Keep the rows of a batch from `from` on, and the watermark behind it. */
 void
@@ -136,8 +138,9 @@ read_batch(SeWindowAgg *agg, SeRecordReader *reader)
 		se_record_corrupted();
 	batch = se_batch_new(agg->stash.memory, input, Max((int) nrows, 1));
 	batch->wm_end = wm_end;
-	for (uint32 row = 0; row < nrows; row++)
+	for (uint32 i = 0; i < nrows; i++)
 	{
+		int			row = batch->nrows;
 		MemoryContext old = MemoryContextSwitchTo(batch->arena);
 
 		batch->event_time[row] = se_record_i64(reader);
@@ -156,9 +159,29 @@ read_batch(SeWindowAgg *agg, SeRecordReader *reader)
 				se_value_read(reader, attr->attbyval, attr->attlen);
 		}
 		MemoryContextSwitchTo(old);
-		batch->nrows++;
+		if (is_own(agg, batch, row))
+			batch->nrows++;
 	}
 	return batch;
+}
+
+/* Units that share the keys each take their own rows. */
+static bool
+is_own(SeWindowAgg *agg, SeBatch *batch, int row)
+{
+	SeKeys	   *keys = agg->keys;
+	Datum	   *values;
+	bool	   *nulls;
+	uint32		hash;
+
+	if (agg->op.env->units <= 1)
+		return true;
+	values = palloc(Max(keys->n, 1) * sizeof(Datum));
+	nulls = palloc(Max(keys->n, 1) * sizeof(bool));
+	se_keys_prepare(keys, batch, &row, 1, values, nulls, &hash);
+	pfree(values);
+	pfree(nulls);
+	return se_key_group_is_own(agg->op.env, hash);
 }
 
 void

@@ -8,6 +8,8 @@
 #include "catalog/pg_type_d.h"
 #include "flow/kind_check.h"
 #include "operators/operators.h"
+#include "state/key.h"
+#include "state/key_group.h"
 #include "utils/fmgroids.h"
 
 #define KEYS 40
@@ -237,4 +239,89 @@ SE_TEST(an_aggregate_without_keys_only_updates_its_row)
 {
 	se_batch_rows = 1;
 	run(false);
+}
+
+/* Rows of all keys, `times` times; only those a unit owns reach it. */
+static void
+push_keys(SeOperator *op, const SeGroupAggNode *node, int times)
+{
+	TupleDesc	input = ((SeNode *) linitial(node->node.inputs))->desc;
+	SeKeys	   *keys = se_keys_new(input, node->keys, node->key_eq);
+	SeBatch    *batch = se_batch_new(CurrentMemoryContext, input, 1);
+
+	for (int i = 0; i < times * (KEYS + 1); i++)
+	{
+		int			row = 0;
+		Datum		value;
+		bool		null;
+		uint32		hash;
+
+		se_batch_reset(batch);
+		se_batch_values(batch, 0)[0] = Int32GetDatum(i % (KEYS + 1));
+		se_batch_nulls(batch, 0)[0] = i % (KEYS + 1) == KEYS;
+		se_batch_values(batch, 0)[1] = Int32GetDatum(3);
+		se_batch_nulls(batch, 0)[1] = false;
+		batch->wm[0] = batch->wm_end;
+		batch->event_time[0] = 0;
+		batch->nrows = 1;
+		se_keys_prepare(keys, batch, &row, 1, &value, &null, &hash);
+		if (se_key_group_is_own(op->env, hash))
+			se_op_push(op, 0, batch);
+	}
+}
+
+SE_TEST(state_of_one_unit_restored_as_two_by_key_group_gives_the_same_rows)
+{
+	SeGroupAggNode *node = new_node(true);
+	SeOperatorEnv *env = palloc0(sizeof(SeOperatorEnv));
+	Sink	   *sink = palloc0(sizeof(Sink));
+	Log		   *log = palloc0(sizeof(Log));
+	int64		entries = 0;
+	SeOperator *op;
+
+	se_batch_rows = 5;
+	env->memory = CurrentMemoryContext;
+	env->state_limit = UINT64CONST(1) << 30;
+	log->writer.append = log_append;
+	se_op_init(&sink->op, &sink_ops, 2, 1, env, NULL);
+	sink->check = se_kind_check_new(CurrentMemoryContext, true);
+	op = start(node, env, sink, log);
+	push_keys(op, node, 4);
+	commit(op, log, sink);
+
+	/* One result for both: the kinds must go on as they would have in one unit. */
+	memset(sink->seen, 0, sizeof(sink->seen));
+	for (int unit = 0; unit < 2; unit++)
+	{
+		SeOperatorEnv *own = palloc0(sizeof(SeOperatorEnv));
+		Log		   *mine = palloc0(sizeof(Log));
+
+		*own = *env;
+		own->state_bytes = 0;
+		own->unit = unit;
+		own->units = 2;
+		mine->writer.append = log_append;
+		op = start(node, own, sink, log);
+		op->ops->prepare(op);
+		for (int i = 0; i < log->n; i++)
+			op->ops->rewrite(op, log->records[i].data, log->records[i].len);
+		op->ops->snapshot(op, &mine->writer);
+
+		own->state_bytes = 0;
+		op = start(node, own, sink, mine);
+		SE_CHECK(op->state_entries > 0 && op->state_entries < KEYS + 1);
+		entries += op->state_entries;
+		push_keys(op, node, 5);
+		memset(sink->seen, 0, sizeof(sink->seen));
+		sink->emitted = 0;
+		op->ops->prepare(op);
+		SE_CHECK_INT(sink->emitted, op->state_entries);
+	}
+	SE_CHECK_INT(entries, KEYS + 1);
+	for (int key = 0; key <= KEYS; key++)
+	{
+		SE_CHECK_INT(sink->counts[key], 9);
+		SE_CHECK_INT(sink->sums[key], 27);
+	}
+	SE_CHECK(se_kind_check_rest(sink->check) == NULL);
 }

@@ -9,6 +9,7 @@
 #include "catalog/pg_type_d.h"
 #include "operators/agg_set.h"
 #include "operators/operators.h"
+#include "state/key_group.h"
 #include "utils/fmgroids.h"
 
 /* ------------------------------------------------------------- a chain of one operator */
@@ -385,6 +386,36 @@ crash(const SeWindowAggNode *node, SeOperatorEnv *env, Sink *sink, Log *log, SeO
 	*op = start(node, env, sink, log);
 }
 
+/* All results together are those of the definition, and what was late was counted. */
+static void
+check_results(SeWindow window, bool sliced, Sink *sink, const Row *rows, int64 counted_rows, int64 counted_pairs)
+{
+	Result	   *expected = palloc(ROWS * 512 * sizeof(Result));
+	int64		late_rows;
+	int64		late_pairs;
+	int			n = define(&window, rows, ROWS, expected, &late_rows, &late_pairs);
+
+	qsort(sink->results, sink->n, sizeof(Result), compare_results);
+	SE_CHECK_INT(sink->n, n);
+	for (int i = 0; i < Min(n, sink->n); i++)
+	{
+		if (compare_results(&expected[i], &sink->results[i]) != 0 || expected[i].count != sink->results[i].count ||
+			expected[i].sum != sink->results[i].sum || expected[i].max != sink->results[i].max)
+		{
+			fprintf(stderr, "window kind %d size %lld slide %lld shift %lld sliced %d: expected [%lld,%lld) %d: %lld %lld %d, is [%lld,%lld) %d: %lld %lld %d\n",
+					window.kind, (long long) window.size, (long long) window.slide, (long long) window.shift, sliced,
+					(long long) expected[i].start, (long long) expected[i].end, expected[i].key,
+					(long long) expected[i].count, (long long) expected[i].sum, expected[i].max,
+					(long long) sink->results[i].start, (long long) sink->results[i].end, sink->results[i].key,
+					(long long) sink->results[i].count, (long long) sink->results[i].sum, sink->results[i].max);
+			SE_CHECK_INT(i, -1);
+			break;
+		}
+	}
+	SE_CHECK_INT(counted_rows, late_rows);
+	SE_CHECK_INT(counted_pairs, late_pairs);
+}
+
 static void
 run(SeWindow window, bool sliced, Plan plan)
 {
@@ -396,12 +427,8 @@ run(SeWindow window, bool sliced, Plan plan)
 	Log			log = {{log_append}};
 	Row		   *rows = palloc0(ROWS * sizeof(Row));
 	SeTime		wm_end = make_rows(rows, ROWS);
-	Result	   *expected = palloc(ROWS * 512 * sizeof(Result));
 	SeBatch    *batch = se_batch_new(CurrentMemoryContext, input_desc(), 30 * 1024);
 	SeOperator *op;
-	int64		late_rows;
-	int64		late_pairs;
-	int			n;
 	int			at = 0;
 	int			committed_at = 0;
 	bool		resuming = false;
@@ -448,28 +475,9 @@ run(SeWindow window, bool sliced, Plan plan)
 	op->ops->end(op, 0);
 	SE_CHECK(sink->ended);
 
-	n = define(&window, rows, ROWS, expected, &late_rows, &late_pairs);
 	for (int i = 1; i < sink->n; i++)
 		SE_CHECK(sink->results[i - 1].end <= sink->results[i].end);
-	qsort(sink->results, sink->n, sizeof(Result), compare_results);
-	SE_CHECK_INT(sink->n, n);
-	for (int i = 0; i < Min(n, sink->n); i++)
-	{
-		if (compare_results(&expected[i], &sink->results[i]) != 0 || expected[i].count != sink->results[i].count ||
-			expected[i].sum != sink->results[i].sum || expected[i].max != sink->results[i].max)
-		{
-			fprintf(stderr, "window kind %d size %lld slide %lld shift %lld sliced %d: expected [%lld,%lld) %d: %lld %lld %d, is [%lld,%lld) %d: %lld %lld %d\n",
-					window.kind, (long long) window.size, (long long) window.slide, (long long) window.shift, sliced,
-					(long long) expected[i].start, (long long) expected[i].end, expected[i].key,
-					(long long) expected[i].count, (long long) expected[i].sum, expected[i].max,
-					(long long) sink->results[i].start, (long long) sink->results[i].end, sink->results[i].key,
-					(long long) sink->results[i].count, (long long) sink->results[i].sum, sink->results[i].max);
-			SE_CHECK_INT(i, -1);
-			break;
-		}
-	}
-	SE_CHECK_INT(env->late_rows, late_rows);
-	SE_CHECK_INT(env->late_pairs, late_pairs);
+	check_results(window, sliced, sink, rows, env->late_rows, env->late_pairs);
 	op->ops->prepare(op);
 	SE_CHECK_INT(op->state_entries, 0);
 	SE_CHECK_INT(env->state_bytes, 0);
@@ -518,6 +526,135 @@ SE_TEST(restores_inside_firings_with_reclaimed_records)
 	Plan		plan = {true, true, true};
 
 	runs(1000, plan);
+}
+
+/* ------------------------------------------------------------- one unit becomes two */
+
+static int64 units_with_results[2];
+
+/* The rows from `from` on whose keys are the unit's, to the end of the input. */
+static void
+rest_of_unit(SeOperator *op, const SeWindowAggNode *node, Sink *sink, const Row *rows, int from, SeTime wm_end)
+{
+	SeKeys	   *keys = se_keys_new(input_desc(), node->keys, node->key_eq);
+	SeBatch    *batch = se_batch_new(CurrentMemoryContext, input_desc(), 1024);
+
+	SE_CHECK(op->ops->resume(op));
+	for (int at = from; at < ROWS; at++)
+	{
+		SeTime		behind = at + 1 < ROWS ? rows[at + 1].wm : wm_end;
+		Datum		value;
+		bool		null;
+		uint32		hash;
+		int			first = 0;
+
+		se_batch_reset(batch);
+		fill(batch, node, &rows[at], behind);
+		sink->now = behind;
+		if (batch->nrows > 0)
+			se_keys_prepare(keys, batch, &first, 1, &value, &null, &hash);
+		if (batch->nrows > 0 && se_key_group_is_own(op->env, hash))
+			se_op_push(op, 0, batch);
+		else
+			se_op_watermark(op, 0, behind);
+	}
+	sink->now = SE_TIME_MAX;
+	se_op_watermark(op, 0, SE_TIME_MAX);
+	op->ops->end(op, 0);
+}
+
+/*
+ * A unit saves its state somewhere, also inside a firing. Two others restore it, each its own
+ * keys; each writes what it has as records of its own, and goes on from these.
+ */
+static void
+run_divided(SeWindow window, bool sliced)
+{
+	SeWindowAggNode *node = new_node(window, sliced);
+	SeOperatorEnv *env = new_env();
+	Sink	   *sink = palloc0(sizeof(Sink));
+	Log			log = {{log_append}};
+	Row		   *rows = palloc0(ROWS * sizeof(Row));
+	SeTime		wm_end = make_rows(rows, ROWS);
+	SeBatch    *batch = se_batch_new(CurrentMemoryContext, input_desc(), 1024);
+	int			upto = se_harness_random(ROWS);
+	int64		late_rows;
+	int64		late_pairs;
+	SeOperator *op;
+	int			at = 0;
+
+	se_op_init(&sink->op, &sink_ops, 2, 1, env, NULL);
+	sink->now = SE_TIME_MIN;
+	op = start(node, env, sink, NULL);
+	while (at < upto && !env->output_full)
+	{
+		if (at > upto / 2 && sink->full_after == 0)
+			sink->full_after = 1 + se_harness_random(6);
+		if (se_harness_random(4) == 0)
+			commit(op, &log, sink, se_harness_random(2) == 0);
+		se_batch_reset(batch);
+		for (int k = 1 + se_harness_random(8); k > 0 && at < upto; k--, at++)
+			fill(batch, node, &rows[at], at + 1 < ROWS ? rows[at + 1].wm : wm_end);
+		sink->now = batch->wm_end;
+		se_op_push(op, 0, batch);
+	}
+	commit(op, &log, sink, false);
+	late_rows = env->late_rows;
+	late_pairs = env->late_pairs;
+
+	for (int unit = 0; unit < 2; unit++)
+	{
+		SeOperatorEnv *own = new_env();
+		Sink	   *part = palloc0(sizeof(Sink));
+		Log			mine = {{log_append}};
+		SeTime		now = sink->now;
+
+		own->unit = unit;
+		own->units = 2;
+		se_op_init(&part->op, &sink_ops, 2, 1, own, NULL);
+		part->now = now;
+		op = start(node, own, part, &log);
+		op->ops->prepare(op);
+		for (int i = 0; i < log.n; i++)
+			op->ops->rewrite(op, log.records[i].data, log.records[i].len);
+		op->ops->snapshot(op, &mine.writer);
+
+		own->state_bytes = 0;
+		op = start(node, own, part, &mine);
+		rest_of_unit(op, node, part, rows, at, wm_end);
+		for (int i = 0; i < part->n; i++)
+		{
+			if (sink->n == sink->room)
+			{
+				sink->room = Max(64, sink->room * 2);
+				sink->results = sink->results == NULL ? palloc(sink->room * sizeof(Result)) :
+					repalloc(sink->results, sink->room * sizeof(Result));
+			}
+			sink->results[sink->n++] = part->results[i];
+		}
+		late_rows += own->late_rows;
+		late_pairs += own->late_pairs;
+		units_with_results[unit] += part->n;
+		SE_CHECK_INT(own->state_bytes, 0);
+	}
+	check_results(window, sliced, sink, rows, late_rows, late_pairs);
+}
+
+SE_TEST(state_of_one_unit_restored_as_two_by_key_group_gives_the_same_results)
+{
+	MemoryContext old = CurrentMemoryContext;
+
+	for (int i = 0; i < 300; i++)
+	{
+		MemoryContext context = se_stub_context_new(old, "run");
+
+		se_batch_rows = 1 + se_harness_random(8);
+		MemoryContextSwitchTo(context);
+		run_divided(random_window(), se_harness_random(4) != 0);
+		MemoryContextSwitchTo(old);
+		MemoryContextDelete(context);
+	}
+	SE_CHECK(units_with_results[0] > 0 && units_with_results[1] > 0);
 }
 
 SE_TEST(damaged_records_are_errors)
