@@ -46,8 +46,9 @@
 #define PAUSE_MS 1000
 #define PAUSE_FACTOR 4
 #define TRY_AGAIN_MS 60000
-/* Before a background worker is asked for again when there was none. */
+/* Before a worker is asked for again when none was free, or the last one failed. */
 #define NO_WORKER_MS 10000
+#define FAILED_MS 5000
 
 /* A table of ours, and what this process remembers of it. */
 typedef struct OurTable
@@ -55,11 +56,12 @@ typedef struct OurTable
 	const char *name;
 	double		least_bytes;	/* fewer dead ones are never worth it */
 	double		left;			/* dead rows the last vacuum could not remove */
+	int64		vacuums;		/* how many there had been when the worker was asked for */
 } OurTable;
 
 static OurTable tables[] = {
-	{"state_chunks", 4 * 1024 * 1024, 0},
-	{"job_positions", 1024 * 1024, 0},
+	{"state_chunks", 4 * 1024 * 1024},
+	{"job_positions", 1024 * 1024},
 };
 
 static BackgroundWorkerHandle *handle = NULL;	/* of the worker at work */
@@ -67,7 +69,9 @@ static TimestampTz started_at = 0;
 static TimestampTz not_before = 0;
 
 static bool is_due(const OurTable *table, TimestampTz now, long *again);
+static bool take_stock(void);
 static double dead_rows(Oid relation);
+static int64 vacuums_of(Oid relation);
 static void start_worker(void);
 static void vacuum_tables(void);
 
@@ -86,8 +90,8 @@ se_vacuum_if_due(void)
 		pfree(handle);
 		handle = NULL;
 		not_before = now + Max(1000 * PAUSE_MS, PAUSE_FACTOR * (now - started_at));
-		for (int i = 0; i < lengthof(tables); i++)
-			tables[i].left = dead_rows(se_meta_relation(tables[i].name));
+		if (!take_stock())
+			not_before = Max(not_before, now + INT64CONST(1000) * FAILED_MS);
 	}
 	for (int i = 0; i < lengthof(tables); i++)
 		due |= is_due(&tables[i], now, &again);
@@ -95,6 +99,8 @@ se_vacuum_if_due(void)
 		return again;
 	if (now < not_before)
 		return TimestampDifferenceMilliseconds(now, not_before);
+	for (int i = 0; i < lengthof(tables); i++)
+		tables[i].vacuums = vacuums_of(se_meta_relation(tables[i].name));
 	started_at = now;
 	start_worker();
 	return handle != NULL ? -1 : NO_WORKER_MS;
@@ -137,12 +143,42 @@ is_due(const OurTable *table, TimestampTz now, long *again)
 	return false;
 }
 
+/*
+ * A worker ended: what it left dead cannot be removed for now. A table that it did not get
+ * to, because it failed or somebody had locked the table, is to be tried again; false if
+ * there is one.
+ */
+static bool
+take_stock(void)
+{
+	bool		all = true;
+
+	for (int i = 0; i < lengthof(tables); i++)
+	{
+		Oid			relation = se_meta_relation(tables[i].name);
+
+		if (vacuums_of(relation) > tables[i].vacuums)
+			tables[i].left = dead_rows(relation);
+		else
+			all = false;
+	}
+	return all;
+}
+
 static double
 dead_rows(Oid relation)
 {
 	PgStat_StatTabEntry *entry = OidIsValid(relation) ? pgstat_fetch_stat_tabentry(relation) : NULL;
 
 	return se_compat_dead_rows(entry);
+}
+
+static int64
+vacuums_of(Oid relation)
+{
+	PgStat_StatTabEntry *entry = OidIsValid(relation) ? pgstat_fetch_stat_tabentry(relation) : NULL;
+
+	return entry == NULL ? 0 : entry->vacuum_count;
 }
 
 static void
