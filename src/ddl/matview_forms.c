@@ -102,6 +102,7 @@ drop(SeUtility *utility)
 		rest.read_only_tree = true;
 		stmt = (DropStmt *) se_utility_own(&rest);
 		stmt->objects = copyObject(others);
+		rest.pstmt->queryId = 0;	/* statistics count the statement once, with the part below */
 		se_utility_pass_on(&rest);
 	}
 	stmt = (DropStmt *) se_utility_own(utility);

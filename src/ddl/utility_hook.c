@@ -59,6 +59,11 @@ static const Door doors[] = {
 void
 se_ddl_init(void)
 {
+	if (ProcessUtility_hook != NULL)
+		ereport(LOG,
+				(errmsg("a library that was loaded before stream_engine does not see CREATE and REFRESH of continuous views"),
+				 errdetail("It has a hook on utility commands, as pg_stat_statements has."),
+				 errhint("Put stream_engine first in shared_preload_libraries.")));
 	next_utility_hook = ProcessUtility_hook;
 	ProcessUtility_hook = process;
 	se_object_access_init();
