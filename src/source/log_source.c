@@ -12,33 +12,21 @@
  * ones (many transactions of one row) are copied into the batch's arena, so that a batch
  * spans many of them; if no wanted column is by reference, nothing needs to be kept.
  *
- * The common watermark, a column minus a constant interval of fixed length, is a
- * subtraction here. Any other runs in the executor as the stream's owner, under the
- * stream's time zone.
- *
  * Runs in: task worker, in a round. Memory: the source's; one context per transaction
  * for layouts it brought along.
  */
 #include "postgres.h"
 
-#include "access/sysattr.h"
 #include "access/table.h"
 #include "access/xlog.h"
 #include "base/compat.h"
 #include "base/fault.h"
 #include "base/job_slot.h"
-#include "common/int.h"
-#include "executor/executor.h"
 #include "log/layout.h"
 #include "log/reader.h"
 #include "log/row_pack.h"
-#include "log/stream.h"
-#include "nodes/nodeFuncs.h"
-#include "optimizer/optimizer.h"
 #include "source/source.h"
-#include "utils/fmgroids.h"
-#include "utils/guc.h"
-#include "utils/lsyscache.h"
+#include "source/watermark.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/timestamp.h"
@@ -56,25 +44,6 @@ typedef struct Unpack
 	SeUnpacker *unpacker;
 } Unpack;
 
-/* How a row's watermark is computed. */
-typedef struct Watermark
-{
-	bool		present;
-	bool		native;			/* values[column] + delta */
-	int			column;
-	int64		delta;
-
-	/* otherwise */
-	SeStreamInfo *info;
-	ExprState  *state;
-	ExprContext *econtext;
-	TupleTableSlot *slot;		/* the stream's row */
-	bool		pinned;			/* owner and settings are in force, until the poll ends */
-	int			guc_level;
-	Oid			saved_user;
-	int			saved_context;
-} Watermark;
-
 typedef struct LogSource
 {
 	SeSource	source;			/* base */
@@ -86,7 +55,7 @@ typedef struct LogSource
 	int			event_time;		/* index in wanted, -1 = none */
 	bool		by_reference;	/* a column of the node is */
 	List	   *proctime_columns;
-	Watermark	watermark;
+	SeWatermark *watermark;		/* NULL = the stream has none */
 
 	/* reading */
 	SeLogReader *reader;
@@ -123,8 +92,6 @@ static XLogRecPtr log_source_needs_wal(const void *position, Size len);
 static void log_source_close(SeSource *source);
 static void find_columns(LogSource *log, Relation stream);
 static int	want(LogSource *log, AttrNumber attno);
-static void prepare_watermark(LogSource *log, Relation stream);
-static bool is_native(LogSource *log, Expr *expr);
 static XLogRecPtr readable_limit(void);
 static SePollResult fill(LogSource *log, SeBatch *batch, Snapshot snapshot);
 static void begin_message(LogSource *log);
@@ -135,10 +102,6 @@ static void take_mark(LogSource *log);
 static void take_rows(LogSource *log, SeBatch *batch);
 static void stamp(LogSource *log, SeBatch *batch, int row, const Datum *values, const bool *nulls);
 static bool is_left_out(LogSource *log, SePlace place);
-static void raise_watermark(LogSource *log, const Datum *values, const bool *nulls);
-static bool evaluate_watermark(LogSource *log, const Datum *values, const bool *nulls, SeTime *h);
-static void pin(LogSource *log);
-static void unpin(LogSource *log);
 static const Unpack *find_unpack(LogSource *log, uint32 layout);
 static Unpack *make_unpack(LogSource *log, MemoryContext memory, const SeLayout *layout, List *layouts);
 static void name_row(void *arg);
@@ -210,7 +173,8 @@ log_source_poll(SeSource *source, SeBatch *batch, Snapshot snapshot)
 
 	log->borrowed = false;
 	result = fill(log, batch, snapshot);
-	unpin(log);
+	if (log->watermark != NULL)
+		se_watermark_unpin(log->watermark);
 	batch->wm_end = log->h;
 
 	error_context_stack = context.previous;
@@ -308,7 +272,15 @@ find_columns(LogSource *log, Relation stream)
 			log->proctime_columns = lappend_int(log->proctime_columns, i);
 	}
 	log->event_time = log->node->event_time == 0 ? -1 : want(log, log->node->event_time);
-	prepare_watermark(log, stream);
+	log->watermark = se_watermark_new(stream);
+	if (log->watermark != NULL)
+	{
+		ListCell   *cell;
+
+		foreach(cell, se_watermark_columns(log->watermark))
+			(void) want(log, lfirst_int(cell));
+		se_watermark_bind(log->watermark, log->wanted, log->nwanted);
+	}
 	log->values = palloc0(sizeof(Datum) * Max(log->nwanted, 1));
 	log->nulls = palloc0(sizeof(bool) * Max(log->nwanted, 1));
 }
@@ -322,96 +294,6 @@ want(LogSource *log, AttrNumber attno)
 			return i;
 	log->wanted[log->nwanted] = attno;
 	return log->nwanted++;
-}
-
-static void
-prepare_watermark(LogSource *log, Relation stream)
-{
-	Watermark  *watermark = &log->watermark;
-	Expr	   *expr;
-	Bitmapset  *used = NULL;
-	TupleDesc	desc;
-	int			member = -1;
-
-	watermark->info = se_stream_info(log->node->stream);
-	expr = se_stream_watermark_expr(stream, watermark->info);
-	watermark->present = expr != NULL;
-	if (expr == NULL || is_native(log, expr))
-		return;
-
-	desc = CreateTupleDescCopy(RelationGetDescr(stream));
-	pull_varattnos((Node *) expr, 1, &used);
-	while ((member = bms_next_member(used, member)) >= 0)
-	{
-		AttrNumber	attno = member + FirstLowInvalidHeapAttributeNumber;
-
-		if (attno > 0)
-			want(log, attno);
-		for (int i = 0; attno == 0 && i < desc->natts; i++)
-			if (se_compat_attr_is_stored(TupleDescAttr(desc, i)))
-				want(log, i + 1);
-	}
-	watermark->slot = MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);
-	watermark->econtext = CreateStandaloneExprContext();
-	watermark->econtext->ecxt_scantuple = watermark->slot;
-	watermark->state = ExecInitExpr(expr, NULL);
-}
-
-/*
- * Is the expression a column, or a column plus or minus a constant interval whose length
- * depends on no calendar? Then prepare to compute it without the executor.
- */
-static bool
-is_native(LogSource *log, Expr *expr)
-{
-	Watermark  *watermark = &log->watermark;
-	int64		sign = 0;
-	bool		days = false;
-
-	while (IsA(expr, RelabelType))
-		expr = ((RelabelType *) expr)->arg;
-	if (IsA(expr, OpExpr))
-	{
-		OpExpr	   *op = (OpExpr *) expr;
-		Interval   *interval;
-		Const	   *constant;
-
-		switch (op->opfuncid)
-		{
-			case F_TIMESTAMP_MI_INTERVAL:
-				days = true;
-				/* FALLTHROUGH */
-			case F_TIMESTAMPTZ_MI_INTERVAL:
-				sign = -1;
-				break;
-			case F_TIMESTAMP_PL_INTERVAL:
-				days = true;
-				/* FALLTHROUGH */
-			case F_TIMESTAMPTZ_PL_INTERVAL:
-				sign = 1;
-				break;
-			default:
-				return false;
-		}
-		constant = lsecond(op->args);
-		expr = linitial(op->args);
-		if (!IsA(constant, Const) || constant->constisnull)
-			return false;
-		interval = DatumGetIntervalP(constant->constvalue);
-		if (interval->month != 0 || (interval->day != 0 && !days))
-			return false;
-		if (pg_mul_s64_overflow(interval->day, USECS_PER_DAY, &watermark->delta) ||
-			pg_add_s64_overflow(watermark->delta, interval->time, &watermark->delta) ||
-			pg_mul_s64_overflow(watermark->delta, sign, &watermark->delta))
-			return false;
-		while (IsA(expr, RelabelType))
-			expr = ((RelabelType *) expr)->arg;
-	}
-	if (!IsA(expr, Var) || ((Var *) expr)->varattno <= 0)
-		return false;
-	watermark->native = true;
-	watermark->column = want(log, ((Var *) expr)->varattno);
-	return true;
 }
 
 /* Up to where there is log: all that is flushed, and what a session said it committed. */
@@ -612,10 +494,10 @@ stamp(LogSource *log, SeBatch *batch, int row, const Datum *values, const bool *
 		se_batch_values(batch, row)[lfirst_int(lc)] = TimestampTzGetDatum(log->proctime);
 		se_batch_nulls(batch, row)[lfirst_int(lc)] = false;
 	}
-	if (log->watermark.present && !is_left_out(log, batch->places[row]))
+	if (log->watermark != NULL && !is_left_out(log, batch->places[row]))
 	{
 		log->source.row_at_work = row + 1;
-		raise_watermark(log, values, nulls);
+		log->h = Max(log->h, se_watermark_of_row(log->watermark, values, nulls));
 		log->source.row_at_work = 0;
 	}
 	log->next_ordinal++;
@@ -633,86 +515,6 @@ is_left_out(LogSource *log, SePlace place)
 		if (se_place_compare(*(SePlace *) lfirst(cell), place) == 0)
 		return true;
 	return false;
-}
-
-static inline void
-raise_watermark(LogSource *log, const Datum *values, const bool *nulls)
-{
-	const Watermark *watermark = &log->watermark;
-	SeTime		h;
-
-	if (watermark->native)
-	{
-		if (nulls[watermark->column])
-			return;
-		h = DatumGetInt64(values[watermark->column]);
-		if (TIMESTAMP_NOT_FINITE(h))
-			return;
-		/* outside of the calendar it asserts nothing, rather than stop everybody's views */
-		if (pg_add_s64_overflow(h, watermark->delta, &h) || !IS_VALID_TIMESTAMP(h))
-			return;
-	}
-	else if (!evaluate_watermark(log, values, nulls, &h) || TIMESTAMP_NOT_FINITE(h))
-		return;					/* NULL and infinity assert nothing */
-	if (h > log->h)
-		log->h = h;
-}
-
-/* Run the expression over the row; false if it is NULL. */
-static bool
-evaluate_watermark(LogSource *log, const Datum *values, const bool *nulls, SeTime *h)
-{
-	Watermark  *watermark = &log->watermark;
-	TupleTableSlot *slot = watermark->slot;
-	Datum		result;
-	bool		isnull;
-
-	pin(log);
-	ExecClearTuple(slot);
-	memset(slot->tts_isnull, true, slot->tts_tupleDescriptor->natts);
-	for (int i = 0; i < log->nwanted; i++)
-	{
-		if (log->wanted[i] <= 0)
-			continue;
-		slot->tts_values[log->wanted[i] - 1] = values[i];
-		slot->tts_isnull[log->wanted[i] - 1] = nulls[i];
-	}
-	ExecStoreVirtualTuple(slot);
-	ResetExprContext(watermark->econtext);
-	result = ExecEvalExprSwitchContext(watermark->state, watermark->econtext, &isnull);
-	if (!isnull)
-		*h = DatumGetInt64(result);
-	return !isnull;
-}
-
-/*
- * From here to the end of the poll the stream's owner and its settings are in force. An
- * error leaves them to the abort of the round's transaction, which undoes both.
- */
-static void
-pin(LogSource *log)
-{
-	Watermark  *watermark = &log->watermark;
-
-	if (watermark->pinned)
-		return;
-	GetUserIdAndSecContext(&watermark->saved_user, &watermark->saved_context);
-	SetUserIdAndSecContext(se_stream_info(log->node->stream)->owner,
-						   watermark->saved_context | SECURITY_RESTRICTED_OPERATION);
-	watermark->guc_level = se_stream_pin_settings(watermark->info, false);
-	watermark->pinned = true;
-}
-
-static void
-unpin(LogSource *log)
-{
-	Watermark  *watermark = &log->watermark;
-
-	if (!watermark->pinned)
-		return;
-	AtEOXact_GUC(false, watermark->guc_level);
-	SetUserIdAndSecContext(watermark->saved_user, watermark->saved_context);
-	watermark->pinned = false;
 }
 
 /* The way to take apart rows of a layout, made when its first row comes. */

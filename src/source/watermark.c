@@ -1,0 +1,233 @@
+/*
+ * source/watermark.c
+ *		What a row says about event time: the stream's watermark expression, evaluated.
+ *
+ * The common watermark, a column minus a constant interval of fixed length, is a
+ * subtraction here. Any other runs in the executor as the stream's owner, under the
+ * stream's time zone.
+ */
+#include "postgres.h"
+
+#include "access/sysattr.h"
+#include "base/compat.h"
+#include "common/int.h"
+#include "executor/executor.h"
+#include "log/stream.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "source/watermark.h"
+#include "utils/fmgroids.h"
+#include "utils/guc.h"
+#include "utils/rel.h"
+#include "utils/timestamp.h"
+
+struct SeWatermark
+{
+	/* settings */
+	Oid			stream;
+	SeStreamInfo *info;
+	List	   *columns;		/* attribute numbers it reads */
+	const AttrNumber *wanted;
+	int			nwanted;
+
+	/* a column plus a constant */
+	bool		native;
+	AttrNumber	attno;
+	int			column;			/* where its value is */
+	int64		delta;
+
+	/* anything else */
+	ExprState  *state;
+	ExprContext *econtext;
+	TupleTableSlot *slot;		/* the stream's row */
+	bool		pinned;			/* owner and settings are in force, until the poll ends */
+	int			guc_level;
+	Oid			saved_user;
+	int			saved_context;
+};
+
+static bool is_native(SeWatermark * watermark, Expr *expr);
+static bool evaluate(SeWatermark * watermark, const Datum *values, const bool *nulls, SeTime *h);
+static void pin(SeWatermark * watermark);
+
+SeWatermark *
+se_watermark_new(Relation stream)
+{
+	SeStreamInfo *info = se_stream_info(RelationGetRelid(stream));
+	Expr	   *expr = se_stream_watermark_expr(stream, info);
+	SeWatermark *watermark;
+	Bitmapset  *used = NULL;
+	TupleDesc	desc;
+	int			member = -1;
+
+	if (expr == NULL)
+		return NULL;
+	watermark = palloc0(sizeof(SeWatermark));
+	watermark->stream = RelationGetRelid(stream);
+	watermark->info = info;
+	if (is_native(watermark, expr))
+	{
+		watermark->columns = list_make1_int(watermark->attno);
+		return watermark;
+	}
+
+	desc = CreateTupleDescCopy(RelationGetDescr(stream));
+	pull_varattnos((Node *) expr, 1, &used);
+	while ((member = bms_next_member(used, member)) >= 0)
+	{
+		AttrNumber	attno = member + FirstLowInvalidHeapAttributeNumber;
+
+		if (attno > 0)
+			watermark->columns = lappend_int(watermark->columns, attno);
+		for (int i = 0; attno == 0 && i < desc->natts; i++)
+			if (se_compat_attr_is_stored(TupleDescAttr(desc, i)))
+				watermark->columns = lappend_int(watermark->columns, i + 1);
+	}
+	watermark->slot = MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);
+	watermark->econtext = CreateStandaloneExprContext();
+	watermark->econtext->ecxt_scantuple = watermark->slot;
+	watermark->state = ExecInitExpr(expr, NULL);
+	return watermark;
+}
+
+List *
+se_watermark_columns(const SeWatermark * watermark)
+{
+	return watermark->columns;
+}
+
+void
+se_watermark_bind(SeWatermark * watermark, const AttrNumber *wanted, int nwanted)
+{
+	watermark->wanted = wanted;
+	watermark->nwanted = nwanted;
+	for (int i = 0; watermark->native && i < nwanted; i++)
+		if (wanted[i] == watermark->attno)
+			watermark->column = i;
+}
+
+/*
+ * Is the expression a column, or a column plus or minus a constant interval whose length
+ * depends on no calendar? Then prepare to compute it without the executor.
+ */
+static bool
+is_native(SeWatermark * watermark, Expr *expr)
+{
+	int64		sign = 0;
+	bool		days = false;
+
+	while (IsA(expr, RelabelType))
+		expr = ((RelabelType *) expr)->arg;
+	if (IsA(expr, OpExpr))
+	{
+		OpExpr	   *op = (OpExpr *) expr;
+		Interval   *interval;
+		Const	   *constant;
+
+		switch (op->opfuncid)
+		{
+			case F_TIMESTAMP_MI_INTERVAL:
+				days = true;
+				/* FALLTHROUGH */
+			case F_TIMESTAMPTZ_MI_INTERVAL:
+				sign = -1;
+				break;
+			case F_TIMESTAMP_PL_INTERVAL:
+				days = true;
+				/* FALLTHROUGH */
+			case F_TIMESTAMPTZ_PL_INTERVAL:
+				sign = 1;
+				break;
+			default:
+				return false;
+		}
+		constant = lsecond(op->args);
+		expr = linitial(op->args);
+		if (!IsA(constant, Const) || constant->constisnull)
+			return false;
+		interval = DatumGetIntervalP(constant->constvalue);
+		if (interval->month != 0 || (interval->day != 0 && !days))
+			return false;
+		if (pg_mul_s64_overflow(interval->day, USECS_PER_DAY, &watermark->delta) ||
+			pg_add_s64_overflow(watermark->delta, interval->time, &watermark->delta) ||
+			pg_mul_s64_overflow(watermark->delta, sign, &watermark->delta))
+			return false;
+		while (IsA(expr, RelabelType))
+			expr = ((RelabelType *) expr)->arg;
+	}
+	if (!IsA(expr, Var) || ((Var *) expr)->varattno <= 0)
+		return false;
+	watermark->native = true;
+	watermark->attno = ((Var *) expr)->varattno;
+	return true;
+}
+
+SeTime
+se_watermark_of_row(SeWatermark * watermark, const Datum *values, const bool *nulls)
+{
+	SeTime		h;
+
+	if (watermark->native)
+	{
+		if (nulls[watermark->column])
+			return SE_TIME_MIN;
+		h = DatumGetInt64(values[watermark->column]);
+		if (TIMESTAMP_NOT_FINITE(h))
+			return SE_TIME_MIN;
+		/* outside of the calendar it asserts nothing, rather than stop everybody's views */
+		if (pg_add_s64_overflow(h, watermark->delta, &h) || !IS_VALID_TIMESTAMP(h))
+			return SE_TIME_MIN;
+		return h;
+	}
+	if (!evaluate(watermark, values, nulls, &h) || TIMESTAMP_NOT_FINITE(h))
+		return SE_TIME_MIN;		/* NULL and infinity assert nothing */
+	return h;
+}
+
+/* Run the expression over the row; false if it is NULL. */
+static bool
+evaluate(SeWatermark * watermark, const Datum *values, const bool *nulls, SeTime *h)
+{
+	TupleTableSlot *slot = watermark->slot;
+	Datum		result;
+	bool		isnull;
+
+	pin(watermark);
+	ExecClearTuple(slot);
+	memset(slot->tts_isnull, true, slot->tts_tupleDescriptor->natts);
+	for (int i = 0; i < watermark->nwanted; i++)
+	{
+		if (watermark->wanted[i] <= 0)
+			continue;
+		slot->tts_values[watermark->wanted[i] - 1] = values[i];
+		slot->tts_isnull[watermark->wanted[i] - 1] = nulls[i];
+	}
+	ExecStoreVirtualTuple(slot);
+	ResetExprContext(watermark->econtext);
+	result = ExecEvalExprSwitchContext(watermark->state, watermark->econtext, &isnull);
+	if (!isnull)
+		*h = DatumGetInt64(result);
+	return !isnull;
+}
+
+static void
+pin(SeWatermark * watermark)
+{
+	if (watermark->pinned)
+		return;
+	GetUserIdAndSecContext(&watermark->saved_user, &watermark->saved_context);
+	SetUserIdAndSecContext(se_stream_info(watermark->stream)->owner,
+						   watermark->saved_context | SECURITY_RESTRICTED_OPERATION);
+	watermark->guc_level = se_stream_pin_settings(watermark->info, false);
+	watermark->pinned = true;
+}
+
+void
+se_watermark_unpin(SeWatermark * watermark)
+{
+	if (!watermark->pinned)
+		return;
+	AtEOXact_GUC(false, watermark->guc_level);
+	SetUserIdAndSecContext(watermark->saved_user, watermark->saved_context);
+	watermark->pinned = false;
+}
