@@ -72,6 +72,18 @@ const Pg_magic_struct *Pg_magic_func(void);
 #define se_compat_flatten_join_aliases(query, node) flatten_join_alias_vars(query, node)
 #endif
 
+/*
+ * Vars of a range table entry replaced by the columns of a target list. A macro, so
+ * that only plan/ needs rewrite/rewriteManip.h.
+ */
+#if PG_VERSION_NUM >= 180000
+#define se_compat_replace_vars(node, rti, entry, targets, has_sublinks) \
+	ReplaceVarsFromTargetList((Node *) (node), rti, 0, entry, targets, 0, REPLACEVARS_REPORT_ERROR, 0, has_sublinks)
+#else
+#define se_compat_replace_vars(node, rti, entry, targets, has_sublinks) \
+	ReplaceVarsFromTargetList((Node *) (node), rti, 0, entry, targets, REPLACEVARS_REPORT_ERROR, 0, has_sublinks)
+#endif
+
 /* XLogRegisterData with const data; the caller's bytes are only read. */
 static inline void
 se_compat_xlog_register(const void *data, uint32 len)

@@ -82,7 +82,7 @@ create(SeUtility *utility, void *arg)
 	check_name(stmt->into);
 
 	query = query_of(stmt);
-	se_compat_check_permissions(query);
+	se_plan_check_permissions(query);
 	graph = plan(query, utility->query_string);
 
 	parts = se_result_table_create(utility, stmt->into, query, graph, storage_options);
@@ -251,7 +251,7 @@ se_create_view_explain(SeUtility *utility)
 	stmt = copyObject(continuous_view(outer->utilityStmt));
 	parse_options(stmt, &storage_options);
 	query = query_of(stmt);
-	se_compat_check_permissions(query);
+	se_plan_check_permissions(query);
 	output = begin_tup_output_tupdesc(utility->dest, ExplainResultDesc(explain), &TTSOpsVirtual);
 	do_text_output_multiline(output, se_graph_print(plan(query, utility->query_string), NULL, NULL));
 	end_tup_output(output);

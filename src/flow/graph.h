@@ -131,6 +131,7 @@ typedef struct SeGraph
 	SeNode	   *sink;
 	uint64		fingerprint;	/* of everything that decides the meaning of state */
 	List	   *streams;		/* Oid */
+	List	   *views;			/* Oid: plain views whose queries are part of it */
 } SeGraph;
 
 /*

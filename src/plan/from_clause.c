@@ -4,7 +4,8 @@
  *
  * FROM stream [, tumble | hop | cumulate (…)], the comma also written as CROSS JOIN
  * or JOIN … ON condition, with or without LATERAL. Conditions of ON and WHERE are the
- * same for inner joins and end up in plan->quals. Everything else is refused here.
+ * same for inner joins and end up in plan->quals. A plain view has been replaced by its
+ * own FROM and WHERE before (plain_views.c). Everything else is refused here.
  */
 #include "postgres.h"
 
@@ -62,6 +63,12 @@ read_item(SePlan *plan, Node *item)
 		read_entry(plan, ((RangeTblRef *) item)->rtindex);
 	else if (IsA(item, JoinExpr))
 		read_join(plan, (JoinExpr *) item);
+	else if (IsA(item, FromExpr))
+	{
+		/* a view's query: its conditions come before those around it */
+		read_items(plan, ((FromExpr *) item)->fromlist);
+		add_quals(plan, ((FromExpr *) item)->quals);
+	}
 	else
 		elog(ERROR, "unrecognized FROM item: %d", (int) nodeTag(item));
 }
@@ -177,13 +184,6 @@ refuse_relation(SePlan *plan, int rti)
 
 	switch (rte->relkind)
 	{
-		case RELKIND_VIEW:
-			ereport(ERROR,
-					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-					 errmsg("\"%s\" is a view, which a continuous view cannot read", name),
-					 errhint("Write the view's query over its stream directly."),
-					 se_plan_rte_position(plan, rti)));
-			break;
 		case RELKIND_MATVIEW:
 			ereport(ERROR,
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),

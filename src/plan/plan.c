@@ -4,8 +4,8 @@
  *
  *		source --> [expand] --> [calc] --> [aggregate --> [calc]] --> table sink
  *
- * Refusals come in this order: clauses of the query, FROM, functions, columns of the
- * result, groups. Nothing here runs user code, but what folding constants runs.
+ * Refusals come in this order: clauses of the query, plain views, FROM, functions,
+ * columns of the result, groups. Nothing here runs user code, but what folding constants runs.
  * Runs in: sessions (CREATE, explain) and task workers; needs a snapshot.
  */
 #include "postgres.h"
@@ -36,10 +36,14 @@ se_plan_query(Query *query, const char *source_text, Oid result_table)
 	SePlan	   *plan = begin(query, source_text);
 	SeGraph    *graph = palloc0(sizeof(SeGraph));
 	SeStep	   *step;
+	ErrorContextCallback callback = {error_context_stack, se_plain_views_point, plan};
 
+	error_context_stack = &callback;
 	se_supported_check_clauses(plan);
+	se_plain_views_merge(plan);
 	se_from_clause_read(plan);
 	se_expressions_canonicalise(plan);
+	se_plain_views_identify(plan);
 	read_shape(plan);
 	se_functions_check(plan);
 	se_supported_check_targets(plan);
@@ -48,10 +52,12 @@ se_plan_query(Query *query, const char *source_text, Oid result_table)
 	step = plan->grouped ? se_translate_agg(plan, step) : translate_rows(plan, step);
 	add_sink(plan, step, result_table);
 	note_missing_watermark(plan);
+	error_context_stack = callback.previous;
 
 	graph->nodes = plan->nodes;
 	graph->sink = llast(plan->nodes);
 	graph->streams = list_make1_oid(plan->stream->relation);
+	graph->views = plan->views;
 	graph->fingerprint = se_graph_fingerprint(graph, plan->identity->data);
 	return graph;
 }

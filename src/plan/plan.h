@@ -23,4 +23,21 @@ extern List *se_plan_key_names(const SeGraph *graph, Query *query);
 /* Graph of an existing view, from its definition view's rule. Needs a snapshot. */
 extern SeGraph *se_plan_definition(Oid definition, Oid result_table);
 
+/*
+ * ERROR (42501) unless who reads may: the current user what an analysed SELECT names,
+ * the owner of each plain view in FROM (with security_invoker the current user) what
+ * the view reads.
+ */
+extern void se_plan_check_permissions(Query *query);
+
+/* The same for the query of a definition view, in whose FROM its owner reads. */
+extern void se_plan_check_definition(Oid definition);
+
+/*
+ * Plain views that a definition reads, Oid, those first that others read. No lock is
+ * left: whoever needs them locks them in this order, before the definition, as DROP …
+ * CASCADE does. Needs a snapshot; NIL if the definition is gone.
+ */
+extern List *se_plan_views_of(Oid definition);
+
 #endif							/* SE_PLAN_H */

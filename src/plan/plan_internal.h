@@ -31,6 +31,7 @@ typedef struct SePlan
 	ParseState *pstate;			/* carries the source text, for error positions */
 
 	/* FROM (from_clause.c) */
+	List	   *views;			/* Oid: plain views merged into the query, inner ones first */
 	int			stream_rti;
 	SeStreamInfo *stream;
 	int			window_rti;		/* 0 = no window function */
@@ -69,6 +70,11 @@ extern void se_supported_check_targets(SePlan *plan);
 extern const char *se_functions_our_name(Oid function);
 extern const char *se_functions_window_name(Oid function);
 extern void se_functions_check(SePlan *plan);
+
+/* plain_views.c: views of FROM replaced by their queries */
+extern void se_plain_views_merge(SePlan *plan);
+extern void se_plain_views_identify(SePlan *plan);
+extern void se_plain_views_point(void *arg);	/* ErrorContextCallback of an SePlan */
 
 /* from_clause.c, window_call.c */
 extern void se_from_clause_read(SePlan *plan);

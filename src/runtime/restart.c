@@ -19,6 +19,7 @@
 #include "miscadmin.h"
 #include "runtime/restart.h"
 #include "runtime/worker_env.h"
+#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
 #include "utils/guc.h"
@@ -235,6 +236,23 @@ record(SeTask *task, const ErrorData *error, const BadRow *row, bool person)
 }
 
 /*
+ * May the owner, who is the current user, see whole rows? Not those of a stream that
+ * only the owner of a plain view may read.
+ */
+static bool
+may_see_rows(const SeTask *task)
+{
+	const SeGraph *graph = task->chain->graph;
+	ListCell   *cell;
+
+	if (graph->views != NIL)
+		foreach(cell, graph->streams)
+			if (pg_class_aclcheck(lfirst_oid(cell), GetUserId(), ACL_SELECT) != ACLCHECK_OK)
+			return false;
+	return true;
+}
+
+/*
  * The row as "column=value, …", in TopMemoryContext. Output functions can be the
  * owner's and can fail: then the row is not shown.
  */
@@ -248,8 +266,12 @@ row_text(SeTask *task, const BadRow *row)
 	PG_TRY();
 	{
 		bool		here = se_worker_begin(task->job, true);
+		bool		shown = here && may_see_rows(task);
 
-		for (int i = 0; here && i < row->desc->natts; i++)
+		if (!shown)
+			text.		data = NULL;
+
+		for (int i = 0; shown && i < row->desc->natts; i++)
 		{
 			Form_pg_attribute attribute = TupleDescAttr(row->desc, i);
 			Oid			function;

@@ -20,6 +20,7 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_foreign_table.h"
 #include "catalog/pg_proc.h"
+#include "catalog/pg_rewrite.h"
 #include "common/hashfn.h"
 #include "log/stream.h"
 #include "meta/jobs.h"
@@ -28,6 +29,7 @@
 #include "nodes/parsenodes.h"
 #include "nodes/value.h"
 #include "rewrite/rewriteHandler.h"
+#include "rewrite/rewriteSupport.h"
 #include "runtime/task.h"
 #include "runtime/worker_env.h"
 #include "utils/guc.h"
@@ -36,7 +38,8 @@
 #include "utils/rel.h"
 #include "utils/syscache.h"
 
-static List *watched = NIL;		/* Oid: result, definition, streams */
+static List *watched = NIL;		/* Oid: result, definition, streams, plain views */
+static List *views = NIL;		/* Oid: the plain views */
 static List *functions = NIL;	/* Oid: the users' functions in expressions */
 static List *function_hashes = NIL; /* int: their syscache hash values */
 static bool look_again = false;
@@ -60,6 +63,8 @@ se_task_watch(SeTask *task)
 	meta = se_jobs_get(task->job);
 	old = MemoryContextSwitchTo(task->memory);
 	watched = lappend_oid(list_copy(task->chain->graph->streams), task->job);
+	views = list_copy(task->chain->graph->views);
+	watched = list_concat(watched, views);
 	if (meta != NULL)
 		watched = lappend_oid(watched, meta->definition);
 	collect_functions(task->chain->graph, meta != NULL ? meta->definition : InvalidOid);
@@ -151,20 +156,37 @@ walk_functions(Node *node, void *context)
 	return expression_tree_walker(node, walk_functions, context);
 }
 
+/* A copy of a view's query, NULL if it is gone. */
+static Query *
+query_of_view(Oid view)
+{
+	Relation	relation = OidIsValid(view) ? try_relation_open(view, AccessShareLock) : NULL;
+	Query	   *query = NULL;
+
+	if (relation == NULL)
+		return NULL;
+	if (relation->rd_rel->relkind == RELKIND_VIEW && relation->rd_rules != NULL)
+		query = copyObject(get_view_query(relation));
+	relation_close(relation, AccessShareLock);
+	return query;
+}
+
 /*
  * The users' functions in all expressions; PostgreSQL's own do not change. Those that
- * planning puts the body of in their place are found only in the definition.
+ * planning puts the body of in their place are found only in the definition and the
+ * plain views it reads.
  */
 static void
 collect_functions(const SeGraph *graph, Oid definition)
 {
-	Relation	view = OidIsValid(definition) ? try_relation_open(definition, AccessShareLock) : NULL;
 	ListCell   *cell;
 
-	if (view != NULL)
+	foreach(cell, lappend_oid(list_copy(graph->views), definition))
 	{
-		(void) walk_functions(copyObject((Node *) get_view_query(view)), NULL);
-		relation_close(view, AccessShareLock);
+		Query	   *query = query_of_view(lfirst_oid(cell));
+
+		if (query != NULL)
+			(void) walk_functions((Node *) query, NULL);
 	}
 	foreach(cell, graph->streams)
 		collect_watermark(lfirst_oid(cell));
@@ -300,6 +322,19 @@ mix_function(uint64 hash, Oid function)
 	return hash;
 }
 
+/* A view's query. */
+static uint64
+mix_rule(uint64 hash, Oid view)
+{
+	HeapTuple	tuple = SearchSysCache2(RULERELNAME, ObjectIdGetDatum(view), CStringGetDatum(ViewSelectRuleName));
+
+	if (!HeapTupleIsValid(tuple))
+		return hash_combine64(hash, 1);
+	hash = mix_varlena(hash, RULERELNAME, tuple, Anum_pg_rewrite_ev_action);
+	ReleaseSysCache(tuple);
+	return hash;
+}
+
 /* Of everything watched: options, relations as described, functions as defined. */
 static uint64
 fingerprint(Oid job)
@@ -319,6 +354,8 @@ fingerprint(Oid job)
 
 	foreach(cell, watched)
 		hash = mix_relation(hash, lfirst_oid(cell));
+	foreach(cell, views)
+		hash = mix_rule(hash, lfirst_oid(cell));
 	foreach(cell, functions)
 		hash = mix_function(hash, lfirst_oid(cell));
 	return hash;

@@ -29,11 +29,10 @@
 #include "utils/syscache.h"
 
 static SeJobMeta *read_meta(SeTask *task);
-static bool lock_streams(SeTask *task, const SeJobMeta *meta);
+static bool lock_sources(SeTask *task, const SeJobMeta *meta);
 static void read_options(SeTask *task, const SeJobMeta *meta);
 static void refuse_restart(const SeTask *task);
-static void check_privileges(const SeGraph *graph);
-static void check_may_read(const SeLogSourceNode *source);
+static void check_privileges(const SeGraph *graph, Oid definition);
 static void check_may_aggregate(List *calls);
 static void make_area(SeTask *task);
 static void open_sources(SeTask *task);
@@ -54,14 +53,14 @@ se_task_setup(SeTask *task)
 
 	if (!se_worker_begin(task->job, true))
 		return false;
-	if (!lock_streams(task, meta))
+	if (!lock_sources(task, meta))
 	{
 		se_worker_commit();
 		return false;
 	}
 	old = MemoryContextSwitchTo(task->memory);
 	graph = se_plan_definition(meta->definition, task->job);
-	check_privileges(graph);
+	check_privileges(graph, meta->definition);
 	make_area(task);
 	task->chain = se_chain_new(graph, &task->env);
 	open_sources(task);
@@ -127,16 +126,18 @@ read_options(SeTask *task, const SeJobMeta *meta)
 }
 
 /*
- * Streams before what is made of them, in the order DROP … CASCADE of a stream locks:
+ * Streams, and plain views, before what is made of them, in the order DROP … CASCADE locks:
  * the other way round the two deadlock. False if the view went with its stream while
  * we waited.
  */
 static bool
-lock_streams(SeTask *task, const SeJobMeta *meta)
+lock_sources(SeTask *task, const SeJobMeta *meta)
 {
 	ListCell   *cell;
 
 	foreach(cell, meta->streams)
+		LockRelationOid(lfirst_oid(cell), AccessShareLock);
+	foreach(cell, se_plan_views_of(meta->definition))
 		LockRelationOid(lfirst_oid(cell), AccessShareLock);
 	return SearchSysCacheExists1(RELOID, ObjectIdGetDatum(task->job));
 }
@@ -158,44 +159,20 @@ refuse_restart(const SeTask *task)
 
 /* May the owner, who is the current user, still read and call what the query needs? */
 static void
-check_privileges(const SeGraph *graph)
+check_privileges(const SeGraph *graph, Oid definition)
 {
 	ListCell   *cell;
 
+	se_plan_check_definition(definition);
 	foreach(cell, graph->nodes)
 	{
 		SeNode	   *node = lfirst(cell);
 
-		if (node->kind == SE_NODE_LOG_SOURCE)
-			check_may_read((SeLogSourceNode *) node);
-		else if (node->kind == SE_NODE_WINDOW_AGG)
+		if (node->kind == SE_NODE_WINDOW_AGG)
 			check_may_aggregate(((SeWindowAggNode *) node)->calls);
 		else if (node->kind == SE_NODE_GROUP_AGG)
 			check_may_aggregate(((SeGroupAggNode *) node)->calls);
 	}
-}
-
-/* SELECT on the stream or on each column used; on any column if none is. */
-static void
-check_may_read(const SeLogSourceNode *source)
-{
-	bool		may = pg_class_aclcheck(source->stream, GetUserId(), ACL_SELECT) == ACLCHECK_OK;
-	int			used = 0;
-	int			allowed = 0;
-
-	for (int i = 0; !may && i < source->node.desc->natts; i++)
-	{
-		if (source->attnos[i] <= 0)
-			continue;
-		used++;
-		allowed += pg_attribute_aclcheck(source->stream, source->attnos[i], GetUserId(),
-										 ACL_SELECT) == ACLCHECK_OK;
-	}
-	if (!may && used == 0)
-		may = pg_attribute_aclcheck_all(source->stream, GetUserId(), ACL_SELECT,
-										ACLMASK_ANY) == ACLCHECK_OK;
-	if (!may && (used == 0 || allowed < used))
-		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_FOREIGN_TABLE, get_rel_name(source->stream));
 }
 
 /* EXECUTE on the aggregates; the interpreter checks all other functions itself. */
@@ -267,7 +244,9 @@ open_sources(SeTask *task)
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 					 errmsg("the saved state of continuous view %s belongs to another query", task->name),
-					 errdetail("Something its query uses was changed so that the state has another meaning."),
+					 task->chain->graph->views == NIL ?
+					 errdetail("Something its query uses was changed so that the state has another meaning.") :
+					 errdetail("A plain view it reads, or something else its query uses, was changed so that it is another query."),
 					 errhint("Undo the change, or drop and create the view.")));
 		source->skip = &task->skip;
 		source->ops->open(source, VARDATA_ANY(position->position),
