@@ -190,6 +190,8 @@ CREATE FUNCTION stream_engine.live_operators(
         OUT job oid, OUT operator int, OUT kind text, OUT rows_in bigint, OUT rows_out bigint,
         OUT watermark timestamptz, OUT state_bytes bigint, OUT state_entries bigint)
     RETURNS SETOF record LANGUAGE c STRICT VOLATILE AS 'MODULE_PATHNAME', 'stream_engine_live_operators';
+CREATE FUNCTION stream_engine.why_waiting() RETURNS text
+    LANGUAGE c STRICT VOLATILE AS 'MODULE_PATHNAME', 'stream_engine_why_waiting';
 CREATE FUNCTION stream_engine.describe_position("position" bytea) RETURNS text
     LANGUAGE c STRICT IMMUTABLE AS 'MODULE_PATHNAME', 'stream_engine_describe_position';
 -- What the log holds of the streams (monitor/streams.c).
@@ -200,15 +202,17 @@ CREATE FUNCTION stream_engine.count_retained(OUT stream oid, OUT rows bigint, OU
 COMMENT ON FUNCTION stream_engine.retained_from() IS 'the oldest WAL that can be read';
 COMMENT ON FUNCTION stream_engine.count_retained() IS 'reads the retained WAL and counts the rows of each stream; see the view streams';
 COMMENT ON FUNCTION stream_engine.live_jobs() IS 'counters of the jobs of this database; see the views jobs, sources, checkpoints';
+COMMENT ON FUNCTION stream_engine.why_waiting() IS 'what the server lacks for the jobs of this database that wait without a worker';
 COMMENT ON FUNCTION stream_engine.live_operators() IS 'counters of operators; see the view operators';
 COMMENT ON FUNCTION stream_engine.describe_position(bytea) IS 'a stored position of a source, for people';
 
 CREATE VIEW stream_engine.jobs WITH (security_barrier) AS
     SELECT j.job AS view,
-           coalesce(l.state, CASE j.goal WHEN 's' THEN 'stopped' WHEN 'f' THEN 'failed' ELSE 'starting' END) AS state,
+           coalesce(l.state, CASE WHEN j.goal = 's' THEN 'stopped' WHEN j.goal = 'f' THEN 'failed'
+                                  WHEN w.why IS NOT NULL THEN 'waiting' ELSE 'starting' END) AS state,
            c.relowner::regrole AS owner,
            l.pid, coalesce(l.attempt, p.attempt) AS attempt, coalesce(l.failures, 0) AS failures, l.restart_at,
-           l.error_sqlstate, l.error,
+           l.error_sqlstate, coalesce(l.error, CASE WHEN l.job IS NULL AND j.goal = 'r' THEN w.why END) AS error,
            greatest(l.rows_in, p.rows_in, 0) AS rows_in, greatest(l.rows_out, p.rows_out, 0) AS rows_out,
            coalesce(l.rows_not_taken, 0) AS rows_not_taken,
            greatest(l.late_rows, p.late_rows, 0) AS late_rows, greatest(l.late_pairs, p.late_pairs, 0) AS late_pairs,
@@ -218,6 +222,7 @@ CREATE VIEW stream_engine.jobs WITH (security_barrier) AS
     FROM stream_engine.job_catalog j
          JOIN pg_catalog.pg_class c ON c.oid = j.job
          LEFT JOIN stream_engine.live_jobs() l ON l.job = j.job
+         CROSS JOIN stream_engine.why_waiting() w(why)
          LEFT JOIN LATERAL (
              SELECT max(attempt) AS attempt, sum(rows_in)::bigint AS rows_in, max(rows_out) AS rows_out,
                     max(late_rows) AS late_rows, max(late_pairs) AS late_pairs

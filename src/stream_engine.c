@@ -45,6 +45,7 @@ _PG_init(void)
 
 	/* runtime */
 	se_launcher_init();
+	se_standby_init();
 
 	/* ddl */
 	se_stream_ddl_init();

@@ -129,7 +129,7 @@ se_holds_oldest(Oid database)
 	{
 		const Hold *hold = &MyHolds->holds[i];
 
-		if (hold->pid != 0 && hold->database == database &&
+		if (hold->pid != 0 && (hold->database == database || database == InvalidOid) &&
 			(oldest == InvalidXLogRecPtr || hold->lsn < oldest))
 			oldest = hold->lsn;
 	}

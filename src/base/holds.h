@@ -24,7 +24,7 @@ typedef uint32 SeHold;
 extern SeHold se_hold_register(XLogRecPtr lsn);
 extern void se_hold_release(SeHold hold);
 
-/* The oldest hold of a database, InvalidXLogRecPtr if none. */
+/* The oldest hold of a database (InvalidOid: of all), InvalidXLogRecPtr if none. */
 extern XLogRecPtr se_holds_oldest(Oid database);
 
 extern void se_holds_init(void);	/* registers shared memory; _PG_init */

@@ -26,6 +26,9 @@ typedef struct DatabaseEntry
 	uint64		wakes;			/* of the readers */
 	uint64		coordinator_wakes;
 	XLogRecPtr	announced;
+	bool		kept;			/* the coordinator's slot keeps all WAL its jobs need */
+	int			trouble_sqlstate;	/* of its last try to look after the slot; 0 = none */
+	char		trouble[SE_JOB_ERROR_LEN];
 } DatabaseEntry;
 
 typedef struct SeJobShared
@@ -43,6 +46,7 @@ typedef struct SeJobShared
 	/* protected by mutex */
 	slock_t		mutex;
 	int			launcher;		/* proc number, -1 = none */
+	bool		starved;		/* it finds no worker for a coordinator */
 	DatabaseEntry databases[MAX_DATABASES];
 
 	SeJobSlot	slots[FLEXIBLE_ARRAY_MEMBER];
@@ -154,6 +158,7 @@ se_job_slot_take(Oid database, Oid job)
 		slot->error_sqlstate = 0;
 		slot->error[0] = '\0';
 		slot->unwritten = false;
+		slot->end_expected = false;
 		pg_atomic_write_u64(&slot->wanted_lsn, 0);
 		pg_atomic_write_u64(&slot->read_lsn, 0);
 		pg_atomic_write_u64(&slot->reflected_lsn, 0);
@@ -185,6 +190,27 @@ se_job_slot_free(SeJobSlot *slot)
 	slot->database = InvalidOid;
 	slot->job = InvalidOid;
 	se_job_slot_changed(slot);
+}
+
+void
+se_job_slot_none_free(void)
+{
+	LWLockAcquire(&MyJobs->lock, LW_EXCLUSIVE);
+	MyJobs->generation++;
+	LWLockRelease(&MyJobs->lock);
+	ConditionVariableBroadcast(&MyJobs->taken);
+}
+
+void
+se_job_slot_expect_end(int worker_pid)
+{
+	if (MyJobs == NULL)
+		return;
+	LWLockAcquire(&MyJobs->lock, LW_EXCLUSIVE);
+	for (int i = 0; i < se_max_jobs; i++)
+		if (MyJobs->slots[i].in_use && MyJobs->slots[i].worker_pid == worker_pid)
+			MyJobs->slots[i].end_expected = true;
+	LWLockRelease(&MyJobs->lock);
 }
 
 void
@@ -266,6 +292,9 @@ database_entry(Oid database, bool make)
 	free_entry->wakes = 0;
 	free_entry->coordinator_wakes = 0;
 	free_entry->announced = InvalidXLogRecPtr;
+	free_entry->kept = false;
+	free_entry->trouble_sqlstate = 0;
+	free_entry->trouble[0] = '\0';
 	return free_entry;
 }
 
@@ -494,6 +523,79 @@ se_job_slot_forget_database(Oid database)
 			MyJobs->slots[i].worker_pid == 0)
 			se_job_slot_free(&MyJobs->slots[i]);
 	LWLockRelease(&MyJobs->lock);
+}
+
+void
+se_job_slot_forget_idle(Oid database)
+{
+	DatabaseEntry *entry;
+
+	SpinLockAcquire(&MyJobs->mutex);
+	entry = database_entry(database, false);
+	if (entry != NULL && entry->coordinator < 0 && !entry->requested)
+		entry->database = InvalidOid;
+	SpinLockRelease(&MyJobs->mutex);
+}
+
+void
+se_job_slot_set_retention(Oid database, int sqlstate, const char *trouble)
+{
+	DatabaseEntry *entry;
+
+	SpinLockAcquire(&MyJobs->mutex);
+	entry = database_entry(database, false);
+	if (entry != NULL)
+	{
+		entry->kept |= sqlstate == 0;
+		entry->trouble_sqlstate = sqlstate;
+		strlcpy(entry->trouble, trouble ? trouble : "", SE_JOB_ERROR_LEN);
+	}
+	SpinLockRelease(&MyJobs->mutex);
+}
+
+bool
+se_job_slot_get_retention(Oid database, int *sqlstate, char *trouble)
+{
+	DatabaseEntry *entry;
+	bool		kept = false;
+
+	*sqlstate = 0;
+	trouble[0] = '\0';
+	SpinLockAcquire(&MyJobs->mutex);
+	entry = database_entry(database, false);
+	if (entry != NULL)
+	{
+		kept = entry->kept;
+		*sqlstate = entry->trouble_sqlstate;
+		memcpy(trouble, entry->trouble, SE_JOB_ERROR_LEN);
+	}
+	SpinLockRelease(&MyJobs->mutex);
+	return kept;
+}
+
+void
+se_job_slot_set_starved(bool starved)
+{
+	bool		changed;
+
+	SpinLockAcquire(&MyJobs->mutex);
+	changed = MyJobs->starved != starved;
+	MyJobs->starved = starved;
+	SpinLockRelease(&MyJobs->mutex);
+	if (changed)
+		se_job_slot_none_free();
+}
+
+bool
+se_job_slot_is_starved(void)
+{
+	return *(volatile bool *) &MyJobs->starved;
+}
+
+bool
+se_job_slot_has_launcher(void)
+{
+	return *(volatile int *) &MyJobs->launcher >= 0;
 }
 
 void

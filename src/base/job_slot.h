@@ -14,7 +14,8 @@
  *						|  ^		 |
  *						|  +-- RESTARTING (error; back-off runs)
  *						+---> FAILED	 data error, or WAL lost: a person decides
- *						+---> WAITING	 no free worker, a lock on the result: retried by itself
+ *						+---> WAITING	 no free worker, a lock on the result: retried by itself;
+ *									 also with no slot, see runtime/waiting.c
  *	   DORMANT: the catalog row carries another cluster's identity
  */
 #ifndef SE_JOB_SLOT_H
@@ -99,6 +100,7 @@ typedef struct SeJobSlot
 	char		error[SE_JOB_ERROR_LEN];
 	bool		unwritten;		/* the error is not in job_errors yet: the coordinator's to do */
 	uint64		error_attempt;	/* whose error it is */
+	bool		end_expected;	/* a session ends the worker for a purpose of its own: no failure */
 
 	/* requests: atomic, sessions write */
 	pg_atomic_uint64 wanted_lsn;	/* commit at once when this is reflected */
@@ -138,6 +140,18 @@ extern uint64 se_job_slot_generation(void);
 
 /* LWLock tranche of the workers' state areas. */
 extern int	se_job_slot_area_tranche(void);
+
+/*
+ * There is no slot for some job: wake who waits for it, so that it looks for the reason.
+ * Takes the lock.
+ */
+extern void se_job_slot_none_free(void);
+
+/*
+ * A session is about to end a worker by SIGTERM to have it out of the way: that is not to
+ * count as a failure of its job. Takes the lock. Runs in: sessions.
+ */
+extern void se_job_slot_expect_end(int worker_pid);
 
 /* Free a slot and wake its waiters. Caller holds the lock exclusively. */
 extern void se_job_slot_free(SeJobSlot *slot);
@@ -192,6 +206,19 @@ extern bool se_job_slot_has_coordinator(Oid database);
 /* Did the coordinator of a database leave because it had nothing to do? Runs in: launcher. */
 extern bool se_job_slot_coordinator_left(Oid database);
 extern void se_job_slot_register_launcher(void);
+extern bool se_job_slot_has_launcher(void);
+
+/*
+ * How the coordinator of a database last fared with the replication slot: sqlstate 0 when
+ * all WAL its jobs need is kept, else an error. Read: true if it was kept since the server
+ * started; *sqlstate and trouble (SE_JOB_ERROR_LEN bytes) tell of the last time.
+ */
+extern void se_job_slot_set_retention(Oid database, int sqlstate, const char *trouble);
+extern bool se_job_slot_get_retention(Oid database, int *sqlstate, char *trouble);
+
+/* Does the launcher find no free background worker for a coordinator? Runs in: launcher; anybody. */
+extern void se_job_slot_set_starved(bool starved);
+extern bool se_job_slot_is_starved(void);
 
 /* Next database that asked for a coordinator, InvalidOid if none. Runs in: launcher. */
 extern Oid	se_job_slot_next_request(void);
@@ -199,6 +226,9 @@ extern bool se_job_slot_has_request(void);
 
 /* A database is gone: free its places. Runs in: launcher. */
 extern void se_job_slot_forget_database(Oid database);
+
+/* Its coordinator left: free its entry, unless there is a request. Runs in: launcher. */
+extern void se_job_slot_forget_idle(Oid database);
 extern void se_job_slot_wake_launcher(void);
 
 #endif							/* SE_JOB_SLOT_H */

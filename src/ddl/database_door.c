@@ -187,6 +187,7 @@ end_workers(Oid database, const char *kind)
 		if (type == NULL || strncmp(type, kind, strlen(kind)) != 0)
 			continue;
 		any = true;
+		se_job_slot_expect_end(pid);
 		if (kill(pid, SIGTERM) < 0 && errno != ESRCH)
 			elog(WARNING, "could not end worker %d: %m", pid);
 	}

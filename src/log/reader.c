@@ -37,6 +37,7 @@
 #include "base/compat.h"
 #include "base/fault.h"
 #include "catalog/pg_control.h"
+#include "log/missing_wal.h"
 #include "log/reader.h"
 #include "log/retention.h"
 #include "log/transactions.h"
@@ -431,6 +432,7 @@ static void
 wal_is_gone(XLogRecPtr from)
 {
 	XLogRecPtr	oldest = se_retention_oldest_lsn();
+	char	   *names = se_missing_wal_names(from);
 	XLogSegNo	segment;
 
 	/* A hole above the oldest segment: name at least the segment that is missing. */
@@ -443,7 +445,8 @@ wal_is_gone(XLogRecPtr from)
 			(errcode(ERRCODE_UNDEFINED_FILE),
 			 errmsg("WAL needed to read a stream is gone: range %X/%X to %X/%X",
 					LSN_FORMAT_ARGS(from), LSN_FORMAT_ARGS(oldest)),
-			 errhint("Copy the missing segments from an archive back into pg_wal, or create the continuous view anew.")));
+			 names == NULL ? 0 : errdetail("Missing in pg_wal: %s.", names),
+			 errhint("Copy the missing segments from an archive into pg_wal, then start the view with stream_engine.start; or create it anew.")));
 }
 
 /* Look at the record just read. True if it is itself a message to hand out. */

@@ -2,13 +2,17 @@
  * log/retention.c
  *		One physical replication slot per database keeps the WAL its jobs need (I3).
  *
+ * On a standby one slot keeps it for all databases (runtime/standby.c); its database is
+ * InvalidOid.
+ *
  * The slot is acquired only for the moment it is looked after: whoever holds a slot is
  * terminated when PostgreSQL invalidates it, and the checkpointer waits for that.
  * Acquiring it also touches the idle clock of PostgreSQL 18 (V40).
  *
  * A lock of our own (a heavyweight lock nobody else takes) keeps our sessions and the
  * coordinator apart, so that none of them meets a slot in use. It is held as a session
- * lock for a few milliseconds; its holder waits for no other heavyweight lock.
+ * lock for a few milliseconds; its holder waits for no other heavyweight lock. It is of
+ * the advisory kind, which a standby can take, too, with a class SQL cannot use.
  */
 #include "postgres.h"
 
@@ -16,14 +20,19 @@
 #include "access/xlog_internal.h"
 #include "access/xlogrecovery.h"
 #include "base/compat.h"
+#include "base/fault.h"
 #include "base/holds.h"
-#include "catalog/pg_database.h"
 #include "log/retention.h"
 #include "miscadmin.h"
 #include "storage/fd.h"
 #include "storage/lock.h"
 #include "storage/lwlock.h"
 #include "storage/spin.h"
+
+/* Class of our advisory locks; those of SQL are 1 and 2. */
+#define LOCK_CLASS 0x5345
+
+#define STANDBY_SLOT "stream_engine_standby"
 
 /* What a look at the shared array says about our slot. */
 typedef struct SlotState
@@ -37,6 +46,8 @@ typedef struct SlotState
 static void look(Oid database, SlotState *state);
 static bool lock_slot(Oid database, LOCKTAG *tag, bool wait);
 static void check_server(void);
+static void ensure(Oid database);
+static XLogRecPtr reachable(XLogRecPtr lsn);
 static void create_slot(const char *name);
 static void reserve_slot(const char *name);
 static int	compare_segments(const void *a, const void *b);
@@ -44,6 +55,8 @@ static int	compare_segments(const void *a, const void *b);
 char *
 se_retention_slot_name(Oid database)
 {
+	if (!OidIsValid(database))
+		return pstrdup(STANDBY_SLOT);
 	return psprintf("stream_engine_%u", database);
 }
 
@@ -69,7 +82,19 @@ check_server(void)
 void
 se_retention_ensure(void)
 {
-	char	   *name = se_retention_slot_name(MyDatabaseId);
+	ensure(MyDatabaseId);
+}
+
+void
+se_retention_ensure_standby(void)
+{
+	ensure(InvalidOid);
+}
+
+static void
+ensure(Oid database)
+{
+	char	   *name = se_retention_slot_name(database);
 	LOCKTAG		tag;
 	SlotState	state;
 
@@ -77,10 +102,13 @@ se_retention_ensure(void)
 	if (MyReplicationSlot != NULL)
 		elog(ERROR, "a replication slot is in use by this session");
 
-	lock_slot(MyDatabaseId, &tag, true);
+	lock_slot(database, &tag, true);
 	PG_TRY();
 	{
-		look(MyDatabaseId, &state);
+		look(database, &state);
+		/* A promotion came in between: sessions may rely on other slots by now. */
+		if (!OidIsValid(database) && !RecoveryInProgress())
+			elog(ERROR, "recovery has ended");
 		/* A lost slot protects nothing; jobs whose WAL is gone say so themselves. */
 		if (state.exists && state.lost)
 		{
@@ -146,16 +174,16 @@ se_retention_reach_back(XLogRecPtr wanted)
 }
 
 bool
-se_retention_move(XLogRecPtr restart)
+se_retention_move(Oid database, XLogRecPtr restart)
 {
-	char	   *name = se_retention_slot_name(MyDatabaseId);
+	char	   *name = se_retention_slot_name(database);
 	LOCKTAG		tag;
 	SlotState	state;
 	volatile XLogRecPtr to = restart;
 	volatile bool done = false;
 
 	Assert(!XLogRecPtrIsInvalid(restart));
-	if (!lock_slot(MyDatabaseId, &tag, false))
+	if (!lock_slot(database, &tag, false))
 		return false;
 
 	/*
@@ -164,34 +192,45 @@ se_retention_move(XLogRecPtr restart)
 	 */
 	PG_TRY();
 	{
-		XLogRecPtr	hold = se_holds_oldest(MyDatabaseId);
+		XLogRecPtr	hold = se_holds_oldest(database);
 
 		if (!XLogRecPtrIsInvalid(hold))
 			to = Min(to, hold);
-		look(MyDatabaseId, &state);
+		look(database, &state);
 		if (!state.exists || state.lost)
 			done = true;		/* nothing to move; ensure makes a new one */
-		else if (state.holder == 0)
+		else if (state.holder == 0 && (OidIsValid(database) || RecoveryInProgress()))
 		{
-			bool		moved = false;
+			XLogRecPtr	least = reachable(to);
+			bool		forth = false;
+			bool		back = false;
 
+			SE_FAULT_POINT("slot-save");
 			se_compat_slot_acquire(name);
 			SpinLockAcquire(&MyReplicationSlot->mutex);
-			if (!se_compat_slot_is_lost() &&
-				MyReplicationSlot->data.restart_lsn < to)
+			if (!se_compat_slot_is_lost())
 			{
-				MyReplicationSlot->data.restart_lsn = to;
-				moved = true;
+				XLogRecPtr	old = MyReplicationSlot->data.restart_lsn;
+
+				forth = old < to;
+				back = old > least;
+				if (forth)
+					MyReplicationSlot->data.restart_lsn = to;
+				else if (back)
+					MyReplicationSlot->data.restart_lsn = least;
 			}
 			SpinLockRelease(&MyReplicationSlot->mutex);
 
 			/* Let WAL go only when the place that no longer needs it is on disk. */
-			if (moved)
+			if (back)
+				ReplicationSlotsComputeRequiredLSN();
+			if (forth || back)
 			{
 				ReplicationSlotMarkDirty();
 				ReplicationSlotSave();
-				ReplicationSlotsComputeRequiredLSN();
 			}
+			if (forth)
+				ReplicationSlotsComputeRequiredLSN();
 			done = true;
 		}
 	}
@@ -203,6 +242,28 @@ se_retention_move(XLogRecPtr restart)
 	}
 	PG_END_TRY();
 	return done;
+}
+
+/*
+ * The oldest place at or after `lsn` that a slot may keep WAL from without being
+ * invalidated by max_slot_wal_keep_size at the next checkpoint.
+ */
+static XLogRecPtr
+reachable(XLogRecPtr lsn)
+{
+	XLogRecPtr	here = se_retention_end();
+	uint64		kept;
+
+	if (max_slot_wal_keep_size_mb < 0)
+		return lsn;
+	kept = (uint64) max_slot_wal_keep_size_mb * 1024 * 1024;
+	return here > kept ? Max(lsn, here - kept) : lsn;
+}
+
+XLogRecPtr
+se_retention_end(void)
+{
+	return RecoveryInProgress() ? GetXLogReplayRecPtr(NULL) : GetFlushRecPtr(NULL);
 }
 
 XLogRecPtr
@@ -233,7 +294,8 @@ se_retention_drop(Oid database)
 					(errmsg("replication slot \"%s\" is not dropped: process %d holds it",
 							name, state.holder)));
 		/* With a hold that the caller could not know of yet, a CREATE relies on it. */
-		else if (state.exists && XLogRecPtrIsInvalid(se_holds_oldest(database)))
+		else if (state.exists &&
+				 (!OidIsValid(database) || XLogRecPtrIsInvalid(se_holds_oldest(database))))
 			ReplicationSlotDrop(name, true);
 	}
 	PG_FINALLY();
@@ -241,6 +303,26 @@ se_retention_drop(Oid database)
 		LockRelease(&tag, ExclusiveLock, true);
 	}
 	PG_END_TRY();
+}
+
+List *
+se_retention_databases(void)
+{
+	List	   *databases = NIL;
+
+	LWLockAcquire(ReplicationSlotControlLock, LW_SHARED);
+	for (int i = 0; i < max_replication_slots; i++)
+	{
+		ReplicationSlot *slot = &ReplicationSlotCtl->replication_slots[i];
+		Oid			database;
+		char		rest;
+
+		if (slot->in_use && slot->data.database == InvalidOid &&
+			sscanf(NameStr(slot->data.name), "stream_engine_%u%c", &database, &rest) == 1)
+			databases = lappend_oid(databases, database);
+	}
+	LWLockRelease(ReplicationSlotControlLock);
+	return databases;
 }
 
 /*
@@ -251,7 +333,7 @@ se_retention_drop(Oid database)
 XLogRecPtr
 se_retention_oldest_lsn(void)
 {
-	XLogRecPtr	here = RecoveryInProgress() ? GetXLogReplayRecPtr(NULL) : GetFlushRecPtr(NULL);
+	XLogRecPtr	here = se_retention_end();
 	XLogRecPtr	oldest;
 	XLogSegNo	segment;
 	XLogSegNo  *found;
@@ -336,8 +418,7 @@ look(Oid database, SlotState *state)
 static bool
 lock_slot(Oid database, LOCKTAG *tag, bool wait)
 {
-	/* The database's own lock has sub-id 0; nobody locks a column of it. */
-	SET_LOCKTAG_OBJECT(*tag, database, DatabaseRelationId, database, 1);
+	SET_LOCKTAG_ADVISORY(*tag, database, 0, 0, LOCK_CLASS);
 	return LockAcquire(tag, ExclusiveLock, true, !wait) != LOCKACQUIRE_NOT_AVAIL;
 }
 
@@ -345,6 +426,7 @@ lock_slot(Oid database, LOCKTAG *tag, bool wait)
 static void
 create_slot(const char *name)
 {
+	SE_FAULT_POINT("slot-create");
 	se_compat_slot_create(name);
 	ReplicationSlotReserveWal();
 	ReplicationSlotMarkDirty();

@@ -21,6 +21,7 @@
 #include "flow/graph.h"
 #include "funcapi.h"
 #include "miscadmin.h"
+#include "runtime/runtime.h"
 #include "source/source.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
@@ -32,6 +33,7 @@
 SE_FUNCTION_INFO_V1(stream_engine_live_jobs);
 SE_FUNCTION_INFO_V1(stream_engine_live_operators);
 SE_FUNCTION_INFO_V1(stream_engine_describe_position);
+SE_FUNCTION_INFO_V1(stream_engine_why_waiting);
 
 #define MAX_COLUMNS 32
 
@@ -163,6 +165,19 @@ stream_engine_live_operators(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
+/* What the server lacks for jobs that have no slot; NULL = nothing. */
+Datum
+stream_engine_why_waiting(PG_FUNCTION_ARGS)
+{
+	const char *why;
+
+	se_shmem_require();
+	why = se_waiting_why();
+	if (why == NULL)
+		PG_RETURN_NULL();
+	PG_RETURN_TEXT_P(cstring_to_text(why));
+}
+
 /* A stored position in the words of its source. */
 Datum
 stream_engine_describe_position(PG_FUNCTION_ARGS)
@@ -190,7 +205,13 @@ copy_life(int i, SeJobSlot **slot, Life *life)
 	life->sqlstate = (*slot)->error_sqlstate;
 	strlcpy(life->error, (*slot)->error, sizeof(life->error));
 	LWLockRelease(se_job_slot_lock());
-	return ours && may_see(life->job);
+	if (!ours || !may_see(life->job))
+		return false;
+
+	/* It runs, but nobody keeps its WAL: a restart might not find it. */
+	if (life->error[0] == '\0')
+		(void) se_job_slot_get_retention(MyDatabaseId, &life->sqlstate, life->error);
+	return true;
 }
 
 static bool

@@ -34,7 +34,6 @@
 #include "nodes/nodes.h"
 #include "pgstat.h"
 #include "postmaster/bgworker.h"
-#include "replication/slot.h"
 #include "runtime/deaths.h"
 #include "runtime/restart.h"
 #include "runtime/retain.h"
@@ -67,15 +66,14 @@ typedef struct Started
 
 static List *started = NIL;		/* Started *, TopMemoryContext */
 static bool registered = false; /* as the coordinator of the database */
+static bool told_launcher = false;	/* that the slot keeps what is needed */
 static TimestampTz next_timer;	/* when something is due; set anew by each look */
 
 static void look(MemoryContext memory);
 static void wait_for_news(uint64 wakes);
 static long retain(const SeRetainNeed *need, XLogRecPtr hold);
 static long write_deaths(void);
-static void survive(void);
 static bool is_needed(List *jobs);
-static bool has_streams(void);
 static void step(const SeJobMeta *meta);
 static void end_dropped(List *jobs);
 static void ask_to_stop(SeJobSlot *slot, Started *mine);
@@ -212,20 +210,33 @@ look(MemoryContext memory)
 
 /*
  * The replication slot. A failure here (no slot is free, a full disk) must not stop the
- * jobs of the database: it is reported and tried again.
+ * jobs of the database: it is reported, shown with the jobs, and tried again.
  */
 static long
 retain(const SeRetainNeed *need, XLogRecPtr hold)
 {
+	MemoryContext memory = CurrentMemoryContext;
 	volatile long again = RETRY_MS;
 
 	PG_TRY();
 	{
-		again = se_retain_apply(need, hold);
+		bool		kept;
+
+		again = se_retain_apply(need, hold, &kept);
+		if (kept)
+			se_job_slot_set_retention(MyDatabaseId, 0, NULL);
+		if (kept && !told_launcher)
+			se_job_slot_wake_launcher();
+		told_launcher |= kept;
 	}
 	PG_CATCH();
 	{
-		survive();
+		ErrorData  *error;
+
+		MemoryContextSwitchTo(memory);
+		error = CopyErrorData();
+		se_worker_survive();
+		se_job_slot_set_retention(MyDatabaseId, error->sqlerrcode, error->message);
 	}
 	PG_END_TRY();
 	return again;
@@ -243,25 +254,10 @@ write_deaths(void)
 	}
 	PG_CATCH();
 	{
-		survive();
+		se_worker_survive();
 	}
 	PG_END_TRY();
 	return again;
-}
-
-/* After an error in a duty that the others do not depend on. */
-static void
-survive(void)
-{
-	HOLD_INTERRUPTS();
-	EmitErrorReport();
-	FlushErrorState();
-	AbortOutOfAnyTransaction();
-	LWLockReleaseAll();
-	ConditionVariableCancelSleep();
-	if (MyReplicationSlot != NULL)
-		ReplicationSlotRelease();
-	RESUME_INTERRUPTS();
 }
 
 /* Is there anything to look after? */
@@ -274,11 +270,11 @@ is_needed(List *jobs)
 	for (int i = 0; i < se_max_jobs && !in_use; i++)
 		in_use = se_job_slot_at(i)->in_use && se_job_slot_at(i)->database == MyDatabaseId;
 	LWLockRelease(se_job_slot_lock());
-	return in_use || jobs != NIL || has_streams();
+	return in_use || jobs != NIL || se_coordinator_has_streams();
 }
 
-static bool
-has_streams(void)
+bool
+se_coordinator_has_streams(void)
 {
 	Relation	table;
 	SeTableScan scan;
@@ -372,6 +368,23 @@ options_changed(Started *mine, const SeJobMeta *meta)
 	return changed;
 }
 
+/* A job without a slot waits (waiting.c says so to sessions) until another is dropped. */
+static void
+tell_no_room(const SeJobMeta *meta)
+{
+	static bool told = false;
+
+	if (!told)
+		ereport(WARNING,
+				(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+				 errmsg("no room for the continuous view with OID %u", meta->job),
+				 errdetail("All %d places of stream_engine.max_jobs are taken.", se_max_jobs),
+				 errhint("Raise stream_engine.max_jobs and restart the server, or drop views that are not needed.")));
+	if (!told)
+		se_job_slot_none_free();
+	told = true;
+}
+
 /* The next step of one job, from what is wanted and what its slot shows. */
 static void
 step(const SeJobMeta *meta)
@@ -384,14 +397,8 @@ step(const SeJobMeta *meta)
 
 	if (slot == NULL)
 	{
-		static bool told = false;
-
-		if (!told)
-			ereport(WARNING,
-					(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
-					 errmsg("no room for the continuous view with OID %u", meta->job),
-					 errhint("Raise stream_engine.max_jobs and restart the server.")));
-		told = true;
+		if (ours && meta->goal == SE_GOAL_RUN)
+			tell_no_room(meta);
 		due_in(NO_WORKER_MS);
 		return;
 	}

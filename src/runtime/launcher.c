@@ -7,7 +7,8 @@
  * leaves again. After that it acts on news: a session that committed a stream or a job
  * where no coordinator is (base/job_slot.h keeps these requests), or a coordinator that
  * ended. It also drops replication slots of ours whose database is gone: PostgreSQL
- * knows no owner of a physical slot.
+ * knows no owner of a physical slot; and after a promotion the slot of the standby, when
+ * every database's coordinator has either its own slot in place or left.
  */
 #include "postgres.h"
 
@@ -27,7 +28,6 @@
 #include "pgstat.h"
 #include "postmaster/bgworker.h"
 #include "postmaster/interrupt.h"
-#include "replication/slot.h"
 #include "runtime/runtime.h"
 #include "runtime/worker_env.h"
 #include "storage/ipc.h"
@@ -56,8 +56,8 @@ typedef struct Place
 
 static List *places = NIL;		/* Place *, TopMemoryContext */
 
-static List *list_databases(bool all);
 static void drop_orphaned_slots(void);
+static void drop_standby_slot(void);
 static void forget_dropped(List *databases);
 static void want(Oid database);
 static bool see_who_ended(void);
@@ -99,7 +99,7 @@ stream_engine_launcher_main(Datum arg)
 	se_job_slot_register_launcher();
 
 	MemoryContextSwitchTo(memory);
-	foreach(cell, list_databases(false))
+	foreach(cell, se_launcher_databases(false))
 		want(lfirst_oid(cell));
 
 	for (;;)
@@ -121,11 +121,12 @@ stream_engine_launcher_main(Datum arg)
 		relist |= see_who_ended();
 		if (relist)
 		{
-			forget_dropped(list_databases(false));
+			forget_dropped(se_launcher_databases(false));
 			drop_orphaned_slots();
 			relist = false;
 		}
 		timeout = start_wanted();
+		drop_standby_slot();
 		if (is_news())
 			continue;			/* a wait for a lock above may have reset the latch */
 		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
@@ -135,8 +136,8 @@ stream_engine_launcher_main(Datum arg)
 }
 
 /* All databases, or those a coordinator can connect to and has any business in. */
-static List *
-list_databases(bool all)
+List *
+se_launcher_databases(bool all)
 {
 	MemoryContext result_memory = CurrentMemoryContext;
 	List	   *databases = NIL;
@@ -170,32 +171,43 @@ list_databases(bool all)
 static void
 drop_orphaned_slots(void)
 {
-	List	   *databases = list_databases(true);
-	List	   *gone = NIL;
+	List	   *databases = se_launcher_databases(true);
 	ListCell   *cell;
 
-	LWLockAcquire(ReplicationSlotControlLock, LW_SHARED);
-	for (int i = 0; i < max_replication_slots; i++)
+	foreach(cell, se_retention_databases())
 	{
-		ReplicationSlot *slot = &ReplicationSlotCtl->replication_slots[i];
-		Oid			database;
-		char		rest;
+		Oid			database = lfirst_oid(cell);
 
-		if (slot->in_use && slot->data.database == InvalidOid &&
-			sscanf(NameStr(slot->data.name), "stream_engine_%u%c", &database, &rest) == 1 &&
-			!list_member_oid(databases, database))
-			gone = lappend_oid(gone, database);
-	}
-	LWLockRelease(ReplicationSlotControlLock);
-
-	foreach(cell, gone)
-	{
+		if (list_member_oid(databases, database))
+			continue;
 		ereport(LOG,
 				(errmsg("dropping the replication slot of database %u, which no longer exists",
-						lfirst_oid(cell))));
-		se_retention_drop(lfirst_oid(cell));
-		se_job_slot_forget_database(lfirst_oid(cell));
+						database)));
+		se_retention_drop(database);
+		se_job_slot_forget_database(database);
 	}
+}
+
+/* The slot that kept WAL while this server was a standby, when others keep what is needed. */
+static void
+drop_standby_slot(void)
+{
+	ListCell   *cell;
+
+	if (se_retention_restart_lsn(InvalidOid, NULL) == InvalidXLogRecPtr)
+		return;
+	foreach(cell, places)
+	{
+		Place	   *place = lfirst(cell);
+		int			sqlstate;
+		char		trouble[SE_JOB_ERROR_LEN];
+
+		/* One that left in good order found nothing to keep. */
+		if (place->wanted ||
+			(place->handle != NULL && !se_job_slot_get_retention(place->database, &sqlstate, trouble)))
+			return;
+	}
+	se_retention_drop(InvalidOid);
 }
 
 /* Places of databases that are gone or no longer accept us. */
@@ -263,6 +275,7 @@ see_who_ended(void)
 		if (se_job_slot_coordinator_left(place->database))
 		{
 			place->failures = 0;
+			se_job_slot_forget_idle(place->database);
 			continue;
 		}
 		if (TimestampDifferenceExceeds(place->started_at, GetCurrentTimestamp(), RETRY_MAX_MS))
@@ -364,6 +377,7 @@ start_coordinator(Place *place)
 	if (!registered)
 	{
 		place->handle = NULL;
+		se_job_slot_set_starved(true);
 		if (!told)
 			ereport(WARNING,
 					(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
@@ -372,6 +386,7 @@ start_coordinator(Place *place)
 		told = true;
 		return false;
 	}
+	se_job_slot_set_starved(false);
 	place->wanted = false;
 	place->started_at = GetCurrentTimestamp();
 	return true;

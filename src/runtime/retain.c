@@ -12,6 +12,10 @@
  * The slot is moved at most every MOVE_MS, because each move writes a file and syncs
  * it. A stopped or failed job, and only it, loses its claim after
  * stream_engine.max_retained_wal; its next start then says which range is missing.
+ *
+ * A new slot begins at the last checkpoint's redo place, which may be after a position:
+ * after the restore of a base backup, a promotion, the loss of a slot. Then it is moved
+ * back to what the jobs need.
  */
 #include "postgres.h"
 
@@ -61,7 +65,7 @@ se_retain_need(List *jobs, XLogRecPtr hold)
 	if (hold != InvalidXLogRecPtr && need.jobs)
 		need.lsn = Min(need.lsn, hold);
 	if (SE_FAULT_WRONG("wrong-slot-moved-early") && need.jobs)
-		need.lsn = GetFlushRecPtr(NULL);
+		need.lsn = se_retention_end();
 	return need;
 }
 
@@ -73,7 +77,7 @@ static XLogRecPtr
 need_of_job(const SeJobMeta *meta)
 {
 	XLogRecPtr	least = PG_UINT64_MAX;
-	XLogRecPtr	flushed = GetFlushRecPtr(NULL);
+	XLogRecPtr	flushed = se_retention_end();
 	ListCell   *cell;
 
 	foreach(cell, se_positions_list(meta->job))
@@ -94,12 +98,13 @@ need_of_job(const SeJobMeta *meta)
 }
 
 long
-se_retain_apply(const SeRetainNeed *need, XLogRecPtr hold)
+se_retain_apply(const SeRetainNeed *need, XLogRecPtr hold, bool *kept)
 {
 	TimestampTz now = GetCurrentTimestamp();
 	XLogRecPtr	slot;
 	bool		lost = false;
 
+	*kept = !need->jobs;
 	if (!need->jobs)
 	{
 		/* Whoever holds WAL now (a CREATE) will have a job, or let go and wake us. */
@@ -124,16 +129,28 @@ se_retain_apply(const SeRetainNeed *need, XLogRecPtr hold)
 			se_retention_drop(MyDatabaseId);
 		se_retention_ensure();
 	}
-	if (need->lsn == InvalidXLogRecPtr ||
-		(need->lsn <= moved_to && !TimestampDifferenceExceeds(moved_at, now, TOUCH_MS)))
+	if (need->lsn == InvalidXLogRecPtr)
 		return -1;
-	if (!TimestampDifferenceExceeds(moved_at, now, MOVE_MS))
-		return MOVE_MS - TimestampDifferenceMilliseconds(moved_at, now);
+	slot = se_retention_restart_lsn(MyDatabaseId, NULL);
+
+	/*
+	 * A slot that keeps too little is new, or a person is about to copy segments back for a job that misses them:
+	 * that cannot wait.
+	 */
+	if (need->lsn >= slot || slot == InvalidXLogRecPtr)
+	{
+		*kept = slot != InvalidXLogRecPtr;
+		if (need->lsn <= moved_to && !TimestampDifferenceExceeds(moved_at, now, TOUCH_MS))
+			return -1;
+		if (!TimestampDifferenceExceeds(moved_at, now, MOVE_MS))
+			return MOVE_MS - TimestampDifferenceMilliseconds(moved_at, now);
+	}
 
 	SE_FAULT_POINT("coordinator-slot-move");
 	se_retention_flush_all();
-	if (!se_retention_move(need->lsn))
+	if (!se_retention_move(MyDatabaseId, need->lsn))
 		return MOVE_MS;
+	*kept = true;
 	moved_to = need->lsn;
 	moved_at = now;
 	return -1;

@@ -23,8 +23,9 @@ extern SeRetainNeed se_retain_need(List *jobs, XLogRecPtr hold);
 
 /*
  * Make the slot agree with the need: made, moved, or dropped. Outside a transaction.
- * Returns milliseconds until it wants to be called again, -1 if only for news.
+ * Returns milliseconds until it wants to be called again, -1 if only for news. *kept: the
+ * slot keeps all that is needed (or nothing is).
  */
-extern long se_retain_apply(const SeRetainNeed *need, XLogRecPtr hold);
+extern long se_retain_apply(const SeRetainNeed *need, XLogRecPtr hold, bool *kept);
 
 #endif							/* SE_RETAIN_H */

@@ -13,14 +13,34 @@
 /* Registers the launcher. Runs in: _PG_init of the postmaster. */
 extern void se_launcher_init(void);
 
+/* Registers the process that serves a standby, and its shared memory. Runs in: _PG_init. */
+extern void se_standby_init(void);
+
+/*
+ * Databases (Oid list, in the current memory context): all, or those a worker can connect
+ * to and has any business in. Outside a transaction; needs shared catalogs only.
+ */
+extern List *se_launcher_databases(bool all);
+
+/* Has the database any stream? In a transaction. */
+extern bool se_coordinator_has_streams(void);
+
 /* Entry points named in BackgroundWorker.bgw_function_name (exported). */
 extern SE_EXPORT void stream_engine_launcher_main(Datum arg);
 extern SE_EXPORT void stream_engine_coordinator_main(Datum arg);
 extern SE_EXPORT void stream_engine_task_main(Datum arg);
 extern SE_EXPORT void stream_engine_vacuum_main(Datum arg);
+extern SE_EXPORT void stream_engine_standby_main(Datum arg);
+extern SE_EXPORT void stream_engine_standby_look_main(Datum arg);
 
 /* runtime/registry.c: the only place that knows which operator a node is. */
 extern SeOperator *se_registry_operator(const SeNode *node, SeOperatorEnv *env);
+
+/*
+ * runtime/waiting.c: what the server lacks, so that a job of this database that shall run
+ * has no slot; NULL if it will get one at once. Runs in: sessions.
+ */
+extern const char *se_waiting_why(void);
 
 /*
  * runtime/wait.c. Runs in: sessions, no locks a worker may need (checked: 40P01).

@@ -106,6 +106,7 @@ attach(Oid database, const SeTaskTicket *ticket)
 		slot->worker_pid = MyProcPid;
 		slot->worker_proc = se_compat_my_proc_number();
 		slot->attached = ticket->attempt;
+		slot->end_expected = false;
 	}
 	LWLockRelease(se_job_slot_lock());
 	if (!ours)
@@ -139,7 +140,10 @@ attach(Oid database, const SeTaskTicket *ticket)
 static void
 detach(int code, Datum arg)
 {
-	if (!MyEndIsOrderly)
+	/* Somebody needs the database without us: we are started again when that is over. */
+	if (!MyEndIsOrderly && MySlot->end_expected && fatal_sqlstate == ERRCODE_ADMIN_SHUTDOWN)
+		se_job_slot_set_state(MySlot, SE_JOB_STARTING);
+	else if (!MyEndIsOrderly)
 		se_restart_mark(MySlot, false, false, fatal_sqlstate, fatal_message);
 	LWLockAcquire(se_job_slot_lock(), LW_EXCLUSIVE);
 	MySlot->worker_pid = 0;

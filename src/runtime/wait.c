@@ -41,6 +41,7 @@ typedef struct Look
 	int			failures;
 	XLogRecPtr	reflected;
 	char		error[SE_JOB_ERROR_LEN];
+	const char *lacking;		/* without a slot: why, NULL = it comes at once */
 } Look;
 
 /* What is waited for: true if the wait is over, may raise. */
@@ -151,7 +152,7 @@ timed_out(const Look *look, const char *name, const char *goal)
 			 errmsg("timeout while waiting until continuous view \"%s\" %s",
 					name ? name : "?", goal),
 			 errdetail("It is %s and reflects %X/%X.",
-					   look->slot ? se_job_state_name(look->state) : "not yet known to the server",
+					   look->slot || look->lacking ? se_job_state_name(look->state) : "not yet known to the server",
 					   LSN_FORMAT_ARGS(look->reflected))));
 }
 
@@ -179,6 +180,11 @@ look_at(Oid job, const char *name)
 		memcpy(look.error, look.slot->error, SE_JOB_ERROR_LEN);
 	}
 	LWLockRelease(se_job_slot_lock());
+	if (look.slot == NULL && look.ours && look.goal == SE_GOAL_RUN)
+	{
+		look.lacking = se_waiting_why();
+		look.state = look.lacking ? SE_JOB_WAITING : SE_JOB_STARTING;
+	}
 	if (!look.exists)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_OBJECT),
@@ -258,7 +264,7 @@ is_reflected(Oid job, const Look *look, void *arg)
 						get_rel_name(job)),
 				 errdetail("It begins to run when the transaction is committed."),
 				 errhint("Commit first.")));
-	if (look->slot == NULL)
+	if (look->slot == NULL && look->lacking == NULL)
 		return false;
 	if (look->failures >= TELL_AFTER || look->state == SE_JOB_WAITING)
 	{
@@ -268,7 +274,7 @@ is_reflected(Oid job, const Look *look, void *arg)
 			tell_of_trouble(job, look);
 		wanted->told = what;
 	}
-	if (wanted->asked)
+	if (wanted->asked && look->slot != NULL)
 		ask(look, wanted->lsn);
 	return false;
 }
@@ -284,6 +290,7 @@ tell_of_trouble(Oid job, const Look *look)
 					get_rel_name(job), se_job_state_name(look->state), look->failures) :
 			 errmsg("continuous view \"%s\" is %s",
 					get_rel_name(job), se_job_state_name(look->state)),
+			 look->lacking ? errdetail("It waits because %s.", look->lacking) :
 			 look->error[0] != '\0' ? errdetail("Its last error was: %s", look->error) : 0,
 			 errhint("See stream_engine.errors; cancel this command to stop waiting.")));
 }
@@ -315,7 +322,7 @@ has_state(Oid job, const Look *look, void *arg)
 {
 	SeJobState	state = *(SeJobState *) arg;
 
-	return look->slot != NULL && look->state == state && agrees(state, look);
+	return (look->slot != NULL || look->lacking != NULL) && look->state == state && agrees(state, look);
 }
 
 /*

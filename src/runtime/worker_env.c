@@ -19,7 +19,9 @@
 #include "postmaster/bgworker.h"
 #include "postmaster/interrupt.h"
 #include "runtime/worker_env.h"
+#include "storage/condition_variable.h"
 #include "storage/ipc.h"
+#include "storage/lwlock.h"
 #include "storage/pmsignal.h"
 #include "tcop/tcopprot.h"
 #include "utils/guc.h"
@@ -138,6 +140,20 @@ se_worker_commit_own(void)
 {
 	PopActiveSnapshot();
 	CommitTransactionCommand();
+}
+
+void
+se_worker_survive(void)
+{
+	HOLD_INTERRUPTS();
+	EmitErrorReport();
+	FlushErrorState();
+	AbortOutOfAnyTransaction();
+	LWLockReleaseAll();
+	ConditionVariableCancelSleep();
+	if (MyReplicationSlot != NULL)
+		ReplicationSlotRelease();
+	RESUME_INTERRUPTS();
 }
 
 void

@@ -28,6 +28,12 @@ extern void se_worker_commit(void);
 extern void se_worker_begin_own(void);
 extern void se_worker_commit_own(void);
 
+/*
+ * After an error in a duty the others of this process do not depend on: report it, roll
+ * back, give up what the process holds. Call in PG_CATCH. Cannot raise.
+ */
+extern void se_worker_survive(void);
+
 /* Reload the configuration if asked, and leave if the postmaster did. Call between transactions. */
 extern void se_worker_between(void);
 

@@ -33,6 +33,8 @@ $node->sql('INSERT INTO s VALUES (-1)');
 
 my $error = $node->sql_error("\\set VERBOSITY verbose\n$job");
 like($error, qr/58P01: WAL needed to read a stream is gone: range [0-9A-F]+\/[0-9A-F]+ to [0-9A-F]+\/[0-9A-F]+/, 'the error names the range');
+my $missing = join(', ', $segments[0] . ($segments[-1] eq $segments[0] ? '' : " to $segments[-1]"));
+like($error, qr/DETAIL:  Missing in pg_wal: $missing\./, 'and the segments');
 like($error, qr/HINT:.*archive/, 'and what to do');
 is($node->sql('SELECT count(*), sum(a) FROM s'), '1|-1', 'a SELECT returns what is retained');
 
@@ -47,6 +49,7 @@ sub bring_back
 bring_back($segments[0]);
 $error = $node->sql_error($job);
 like($error, qr/WAL needed to read a stream is gone: range/, 'a hole behind it is still a hole');
+like($error, qr/DETAIL:  Missing in pg_wal: $segments[1] to $segments[-1]\./, 'the segments of the hole are named');
 bring_back($_) foreach @segments;
 is($node->sql($job), '1001|500499', 'with all segments back the job goes on');
 $node->stop;
