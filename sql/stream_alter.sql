@@ -33,25 +33,19 @@ SELECT id, b, d FROM s;
 SELECT id FROM stream_engine.stream_layouts WHERE stream = 's'::regclass ORDER BY id;
 
 -- what is not the bytes' business makes no layout
-ALTER FOREIGN TABLE s ALTER a SET NOT NULL, ADD CHECK (id > 0), ALTER e SET DEFAULT 'other';
+ALTER FOREIGN TABLE s ALTER id SET NOT NULL, ADD CHECK (id > 0), ALTER e SET DEFAULT 'other';
 ALTER FOREIGN TABLE s RENAME a TO aa;
 ALTER FOREIGN TABLE s RENAME aa TO a;
 SELECT count(*) FROM stream_engine.stream_layouts WHERE stream = 's'::regclass;
 
--- a wider typmod; another type: older rows are read only without the column
+-- a wider typmod, another type: stream_alter_types has more of it
 CREATE FOREIGN TABLE v (id int, x varchar(3), y int) SERVER stream_engine;
 INSERT INTO v VALUES (1, 'abc', 1);
 ALTER FOREIGN TABLE v ALTER x TYPE varchar(6);
 INSERT INTO v VALUES (2, 'abcdef', 2);
 SELECT * FROM v;
-ALTER FOREIGN TABLE v ALTER y TYPE text;
-INSERT INTO v VALUES (3, 'abc', 'three');
-SELECT id, x FROM v;
-\set VERBOSITY default
-SELECT * FROM v;
-\set VERBOSITY terse
-ALTER FOREIGN TABLE v ALTER y TYPE int;
-SELECT id, x FROM v;
+ALTER FOREIGN TABLE v ALTER y TYPE bigint;
+INSERT INTO v VALUES (3, 'abc', 30000000000);
 SELECT * FROM v;
 
 -- DDL and rows in one transaction, and in a subtransaction that is rolled back

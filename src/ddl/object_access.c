@@ -14,8 +14,11 @@
 #include "access/xact.h"
 #include "catalog/objectaccess.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_constraint.h"
 #include "catalog/pg_foreign_table.h"
+#include "catalog/pg_inherits.h"
 #include "ddl/ddl_internal.h"
+#include "ddl/stream_check.h"
 #include "ddl/stream_ddl.h"
 #include "log/stream.h"
 #include "miscadmin.h"
@@ -26,14 +29,15 @@
 typedef struct Touched
 {
 	Oid			relation;
-	bool		created;
+	SeStreamShape *before;		/* NULL = created by the statement */
 } Touched;
 
 static object_access_hook_type next_access_hook = NULL;
 static List *touched = NIL;		/* Touched *; TopTransactionContext */
 
 static void access_object(ObjectAccessType type, Oid classId, Oid objectId, int subId, void *arg);
-static void touch(Oid relation, bool created);
+static Touched *touch(Oid relation, bool created);
+static void touch_constraint(Oid constraint, bool created);
 static void forget_touched(XactEvent event, void *arg);
 
 void
@@ -57,6 +61,10 @@ access_object(ObjectAccessType type, Oid classId, Oid objectId, int subId, void 
 		foreach(cell, se_stream_ddl_altering(classId, objectId, type == OAT_POST_ALTER ? subId : 0))
 			touch(lfirst_oid(cell), false);
 	}
+	if (classId == ConstraintRelationId && (type == OAT_POST_CREATE || type == OAT_POST_ALTER))
+		touch_constraint(objectId, type == OAT_POST_CREATE);
+	if (classId == InheritsRelationId && type == OAT_POST_ALTER)
+		touch(objectId, false); /* it may become a partition */
 	if (classId != RelationRelationId && classId != ForeignTableRelationId)
 		return;
 	switch (type)
@@ -84,8 +92,8 @@ access_object(ObjectAccessType type, Oid classId, Oid objectId, int subId, void 
 	}
 }
 
-/* Remember a foreign table (its tuple may not be visible yet) to be settled. */
-static void
+/* Remember a foreign table (its tuple may not be visible yet) to be settled; NULL if it is none. */
+static Touched *
 touch(Oid relation, bool created)
 {
 	ListCell   *cell;
@@ -93,15 +101,31 @@ touch(Oid relation, bool created)
 	MemoryContext old;
 
 	if (!created && get_rel_relkind(relation) != RELKIND_FOREIGN_TABLE)
-		return;
+		return NULL;
 	foreach(cell, touched)
 		if (((Touched *) lfirst(cell))->relation == relation)
-		return;
+		return lfirst(cell);
 	old = MemoryContextSwitchTo(TopTransactionContext);
 	item = palloc(sizeof(Touched));
 	item->relation = relation;
-	item->created = created;
+	item->before = created ? NULL : se_stream_check_shape(relation);
 	touched = lappend(touched, item);
+	MemoryContextSwitchTo(old);
+	return item;
+}
+
+/* A CHECK constraint that is added or validated speaks of the rows that are there. */
+static void
+touch_constraint(Oid constraint, bool created)
+{
+	Oid			relation = se_stream_check_constraint(constraint, created);
+	Touched    *item = OidIsValid(relation) ? touch(relation, false) : NULL;
+	MemoryContext old;
+
+	if (item == NULL || item->before == NULL)
+		return;
+	old = MemoryContextSwitchTo(TopTransactionContext);
+	item->before->constraints = lappend_oid(item->before->constraints, constraint);
 	MemoryContextSwitchTo(old);
 }
 
@@ -127,10 +151,10 @@ se_object_access_settle(void)
 		if (get_rel_relkind(item->relation) != RELKIND_FOREIGN_TABLE)
 			continue;			/* not a foreign table, or dropped meanwhile */
 		if (!SearchSysCacheExists1(FOREIGNTABLEREL, ObjectIdGetDatum(item->relation)))
-			touch(item->relation, item->created);	/* its CREATE is still running */
-		else if (item->created)
+			touch(item->relation, item->before == NULL);	/* its CREATE is still running */
+		else if (item->before == NULL)
 			se_stream_ddl_created(item->relation);
 		else
-			se_stream_ddl_altered(item->relation);
+			se_stream_ddl_altered(item->relation, item->before);
 	}
 }

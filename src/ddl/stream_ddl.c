@@ -289,9 +289,13 @@ se_stream_ddl_created(Oid relation)
 }
 
 void
-se_stream_ddl_altered(Oid relation)
+se_stream_ddl_altered(Oid relation, const SeStreamShape *before)
 {
+	List	   *layouts = se_layout_list(relation);
+
 	settle(relation, take_remembered(relation));
+	if (se_stream_is(relation) && layouts != NIL)
+		se_stream_check_rows(relation, before, llast(layouts));
 }
 
 void

@@ -9,6 +9,7 @@
 
 #include "base/se.h"
 #include "access/attnum.h"
+#include "ddl/stream_check.h"
 #include "nodes/pg_list.h"
 
 /* Registers transaction callbacks. Runs in: _PG_init. */
@@ -25,9 +26,12 @@ extern List *se_stream_ddl_altering(Oid class_id, Oid object, int sub_id);
 /* A column is about to be dropped; raises if the stream's watermark uses it. */
 extern void se_stream_ddl_dropping_column(Oid relation, AttrNumber attno);
 
-/* The statement that created or altered a stream is over: check, normalise, store the layout. */
+/*
+ * The statement that created or altered a stream is over: check, normalise, store the layout, look whether the rows
+ * that are there fit.
+ */
 extern void se_stream_ddl_created(Oid relation);
-extern void se_stream_ddl_altered(Oid relation);
+extern void se_stream_ddl_altered(Oid relation, const SeStreamShape *before);
 
 /* A stream is being dropped. */
 extern void se_stream_ddl_dropped(Oid relation);

@@ -92,6 +92,7 @@ typedef struct FirstMessage
 {
 	Oid			relation;
 	XLogRecPtr	lsn;
+	bool		rows;			/* rows followed */
 	SubTransactionId subxact;	/* it was none if this one aborts */
 } FirstMessage;
 
@@ -120,7 +121,7 @@ static void free_buffer(RowBuffer *buffer);
 static uint32 send_layout(SeAppender *appender);
 static void write_message(SeMessageHeader *header, const void *body);
 static FirstMessage *find_first(Oid relation);
-static void add_first(Oid relation, XLogRecPtr lsn);
+static FirstMessage *add_first(Oid relation, XLogRecPtr lsn);
 static void row_too_big(Relation stream, Size size) SE_NORETURN;
 static void transaction_event(XactEvent event, void *arg);
 static void subtransaction_event(SubXactEvent event, SubTransactionId subxact,
@@ -389,7 +390,8 @@ write_message(SeMessageHeader *header, const void *body)
 		MyWrites.unread = 0;
 	}
 	if (first == NULL)
-		add_first(header->relation, ProcLastRecPtr);
+		first = add_first(header->relation, ProcLastRecPtr);
+	first->rows |= header->kind == SE_MESSAGE_ROWS;
 }
 
 static FirstMessage *
@@ -407,7 +409,7 @@ find_first(Oid relation)
 	return NULL;
 }
 
-static void
+static FirstMessage *
 add_first(Oid relation, XLogRecPtr lsn)
 {
 	MemoryContext old = MemoryContextSwitchTo(writes_memory());
@@ -415,9 +417,11 @@ add_first(Oid relation, XLogRecPtr lsn)
 
 	first->relation = relation;
 	first->lsn = lsn;
+	first->rows = false;
 	first->subxact = GetCurrentSubTransactionId();
 	MyWrites.firsts = lappend(MyWrites.firsts, first);
 	MemoryContextSwitchTo(old);
+	return first;
 }
 
 uint64
@@ -430,6 +434,14 @@ void
 se_append_forget_layouts(void)
 {
 	MyWrites.layouts = NIL;
+}
+
+bool
+se_append_has_rows(Oid stream)
+{
+	FirstMessage *first = find_first(stream);
+
+	return first != NULL && first->rows;
 }
 
 bool

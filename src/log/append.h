@@ -43,6 +43,9 @@ extern void se_append_forget_layouts(void);
 /* Did this transaction write messages? */
 extern bool se_append_in_use(void);
 
+/* Did it write rows of this stream? A rolled back subtransaction's may count. */
+extern bool se_append_has_rows(Oid stream);
+
 /* Registers transaction callbacks. Runs in: _PG_init. */
 extern void se_append_init(void);
 

@@ -142,6 +142,15 @@ se_layout_of_desc(Oid relation, TupleDesc desc)
 	return layout;
 }
 
+const SeLayoutColumn *
+se_layout_column(const SeLayout *layout, AttrNumber attno)
+{
+	for (int i = 0; i < layout->ncolumns; i++)
+		if (layout->columns[i].attno == attno)
+			return &layout->columns[i];
+	return NULL;
+}
+
 /* The stored bytes of a layout. */
 bytea *
 se_layout_encode(const SeLayout *layout)

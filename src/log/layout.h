@@ -43,6 +43,9 @@ typedef struct SeLayout
 /* The layout a relation's descriptor asks for (id 0, no missing values). */
 extern SeLayout *se_layout_of_desc(Oid relation, TupleDesc desc);
 
+/* A layout's column, or NULL if it lacks the attribute. */
+extern const SeLayoutColumn *se_layout_column(const SeLayout *layout, AttrNumber attno);
+
 /* Bytes <-> layout. Decoding checks every length. Palloc'd in the current context. */
 extern bytea *se_layout_encode(const SeLayout *layout);
 extern SeLayout *se_layout_decode(const void *bytes, Size len);

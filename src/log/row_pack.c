@@ -22,8 +22,8 @@
 #include "base/compat.h"
 #include "flow/row.h"
 #include "log/message.h"
+#include "log/convert.h"
 #include "log/row_pack.h"
-#include "utils/builtins.h"
 #include "utils/datum.h"
 #include "utils/lsyscache.h"
 
@@ -67,6 +67,13 @@ typedef struct UnpackConstant
 	Datum		value;
 } UnpackConstant;
 
+/* A wanted column whose type was changed since. */
+typedef struct UnpackConversion
+{
+	int			target;
+	SeConversion *conversion;
+} UnpackConversion;
+
 struct SeUnpacker
 {
 	int			ncolumns;		/* of the layout: width of the null bitmap */
@@ -78,14 +85,17 @@ struct SeUnpacker
 	uint32		walk_offset;	/* data offset before it */
 	int			nconstants;
 	UnpackConstant *constants;
+	int			nconversions;
+	UnpackConversion *conversions;
 };
 
 static Size datum_bytes(const SeLayoutColumn *column, Datum value, Size offset);
 static char *store_datum(const SeLayoutColumn *column, Datum value, char *base, char *out);
 static bool make_short(const SeLayoutColumn *column, Datum value);
-static void add_constant(SeUnpacker *unpacker, const SeLayout *layout, List *layouts,
+static void add_constant(SeUnpacker *unpacker, const SeLayout *layout, List *layouts, TupleDesc desc,
 						 AttrNumber attno, int target);
-static void check_type(TupleDesc relation_desc, AttrNumber attno, Oid stored);
+static void unpack_row(const SeUnpacker *unpacker, const char **cursor, const char *end,
+					   Datum *values, bool *nulls, uint8 *kind);
 static void plan_fixed_part(SeUnpacker *unpacker);
 static void unpack_walk(const SeUnpacker *unpacker, int step, uint32 offset, const uint8 *bitmap,
 						const char *data, uint32 size, Datum *values, bool *nulls);
@@ -252,6 +262,7 @@ se_row_unpacker_new(MemoryContext memory, const SeLayout *layout, List *layouts,
 	unpacker->steps = palloc0(sizeof(UnpackStep) * Max(layout->ncolumns, 1));
 	unpacker->fixed = palloc0(sizeof(UnpackFixed) * Max(layout->ncolumns, 1));
 	unpacker->constants = palloc0(sizeof(UnpackConstant) * Max(nwanted, 1));
+	unpacker->conversions = palloc0(sizeof(UnpackConversion) * Max(nwanted, 1));
 	for (int i = 0; i < layout->ncolumns; i++)
 	{
 		const SeLayoutColumn *column = &layout->columns[i];
@@ -265,6 +276,7 @@ se_row_unpacker_new(MemoryContext memory, const SeLayout *layout, List *layouts,
 	for (int target = 0; target < nwanted; target++)
 	{
 		int			i = 0;
+		SeConversion *conversion;
 
 		if (wanted[target] <= 0)
 			continue;
@@ -272,12 +284,17 @@ se_row_unpacker_new(MemoryContext memory, const SeLayout *layout, List *layouts,
 			i++;
 		if (i == layout->ncolumns)
 		{
-			add_constant(unpacker, layout, layouts, wanted[target], target);
+			add_constant(unpacker, layout, layouts, relation_desc, wanted[target], target);
 			continue;
 		}
 		if (unpacker->steps[i].target >= 0)
 			elog(ERROR, "column %d of a stream is wanted twice", wanted[target]);
-		check_type(relation_desc, wanted[target], layout->columns[i].type);
+		conversion = se_convert_new(layout, layouts, relation_desc, wanted[target]);
+		if (conversion != NULL)
+		{
+			unpacker->conversions[unpacker->nconversions].target = target;
+			unpacker->conversions[unpacker->nconversions++].conversion = conversion;
+		}
 		unpacker->steps[i].target = target;
 		unpacker->nsteps = Max(unpacker->nsteps, i + 1);
 	}
@@ -292,7 +309,7 @@ se_row_unpacker_new(MemoryContext memory, const SeLayout *layout, List *layouts,
  * layout that has the column at all.
  */
 static void
-add_constant(SeUnpacker *unpacker, const SeLayout *layout, List *layouts,
+add_constant(SeUnpacker *unpacker, const SeLayout *layout, List *layouts, TupleDesc desc,
 			 AttrNumber attno, int target)
 {
 	UnpackConstant *constant = &unpacker->constants[unpacker->nconstants++];
@@ -304,41 +321,25 @@ add_constant(SeUnpacker *unpacker, const SeLayout *layout, List *layouts,
 	foreach(lc, layouts)
 	{
 		const SeLayout *later = lfirst(lc);
+		const SeLayoutColumn *column = later->id > after ? se_layout_column(later, attno) : NULL;
 
-		if (later->id <= after)
+		if (column == NULL)
 			continue;
-		for (int i = 0; i < later->ncolumns; i++)
+		if (column->has_missing)
 		{
-			const SeLayoutColumn *column = &later->columns[i];
+			/* the value is of the type that the column had then */
+			SeConversion *conversion = se_convert_new(later, layouts, desc, attno);
+			Datum		value = column->missing;
 
-			if (column->attno != attno)
-				continue;
-			if (column->has_missing)
-			{
-				constant->isnull = false;
-				constant->value = datumCopy(column->missing, column->byval, column->len);
-			}
-			return;
+			constant->isnull = false;
+			if (conversion != NULL)
+				value = se_convert_value(conversion, value, &constant->isnull);
+			if (!constant->isnull)
+				constant->value = datumCopy(value, se_compat_attr(desc, attno - 1)->attbyval,
+											se_compat_attr(desc, attno - 1)->attlen);
 		}
+		return;
 	}
-}
-
-/* A column whose type was changed cannot be read from older bytes. */
-static void
-check_type(TupleDesc relation_desc, AttrNumber attno, Oid stored)
-{
-	Form_pg_attribute attr;
-
-	Assert(attno <= relation_desc->natts);
-	attr = se_compat_attr(relation_desc, attno - 1);
-	if (attr->atttypid != stored)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATATYPE_MISMATCH),
-				 errmsg("column \"%s\" of the stream cannot be read from rows written before its type was changed",
-						NameStr(attr->attname)),
-				 errdetail("The rows hold %s, the column is now %s.",
-						   format_type_be(stored), format_type_be(attr->atttypid)),
-				 errhint("Do not use the column, or change its type back.")));
 }
 
 /* Find the columns whose offset is the same in every row without nulls. */
@@ -390,6 +391,25 @@ fetch_datum(const char *at, bool byval, int16 len)
 void
 se_row_unpack(const SeUnpacker *unpacker, const char **cursor, const char *end,
 			  Datum *values, bool *nulls, uint8 *kind)
+{
+	unpack_row(unpacker, cursor, end, values, nulls, kind);
+	for (int i = 0; i < unpacker->nconversions; i++)
+	{
+		int			target = unpacker->conversions[i].target;
+
+		values[target] = se_convert_value(unpacker->conversions[i].conversion, values[target], &nulls[target]);
+	}
+}
+
+bool
+se_row_unpacker_converts(const SeUnpacker *unpacker)
+{
+	return unpacker->nconversions > 0;
+}
+
+static void
+unpack_row(const SeUnpacker *unpacker, const char **cursor, const char *end,
+		   Datum *values, bool *nulls, uint8 *kind)
 {
 	const char *row = *cursor;
 	const RowHead *head = (const RowHead *) row;

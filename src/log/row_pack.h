@@ -36,8 +36,8 @@ extern void se_row_pack_append(StringInfo buf, const SeLayout *layout, const Dat
 /*
  * A prepared way from rows of one layout to wanted columns: attribute numbers in, one
  * Datum per wanted column out. Columns the layout lacks read as the missing value of
- * the first later layout that has them, else NULL. A wanted column whose type differs
- * is an ERROR (datatype_mismatch) when the unpacker is made.
+ * the first later layout that has them, else NULL. A wanted column whose type was changed
+ * is converted (log/convert.h), or an ERROR (datatype_mismatch) when the unpacker is made.
  */
 typedef struct SeUnpacker SeUnpacker;
 extern SeUnpacker *se_row_unpacker_new(MemoryContext memory, const SeLayout *layout,
@@ -47,9 +47,12 @@ extern SeUnpacker *se_row_unpacker_new(MemoryContext memory, const SeLayout *lay
 /*
  * Unpack the row at *cursor (advanced past it; checked against end, ERROR
  * data_corrupted if it does not fit). By-reference values point into the bytes.
- * Entries of wanted attributes <= 0 are left untouched.
+ * Entries of wanted attributes <= 0 are left untouched. Converted values are in the current context.
  */
 extern void se_row_unpack(const SeUnpacker *unpacker, const char **cursor, const char *end,
 						  Datum *values, bool *nulls, uint8 *kind);
+
+/* Does it convert, so that the current context of se_row_unpack must live as long as the values? */
+extern bool se_row_unpacker_converts(const SeUnpacker *unpacker);
 
 #endif							/* SE_ROW_PACK_H */

@@ -44,11 +44,11 @@ typedef struct Count
 	uint64		rows;
 	uint64		bytes;
 	TimestampTz oldest;			/* when the first of them was committed; 0 = no rows */
-}			Count;
+} Count;
 
-static int	count_streams(Count * *counts, List **streams, XLogRecPtr *since);
-static void read_log(Count * counts, int ncounts, List *streams, XLogRecPtr since);
-static void count_message(Count * counts, int ncounts, const SeLogMessage *message);
+static int	count_streams(Count **counts, List **streams, XLogRecPtr *since);
+static void read_log(Count *counts, int ncounts, List *streams, XLogRecPtr since);
+static void count_message(Count *counts, int ncounts, const SeLogMessage *message);
 static bool may_see(Oid stream);
 
 /* retained_from() → pg_lsn: the oldest WAL that can be read. */
@@ -89,7 +89,7 @@ stream_engine_count_retained(PG_FUNCTION_ARGS)
 
 /* The streams to count, all at nothing, and where the oldest of them begins. */
 static int
-count_streams(Count * *counts, List **streams, XLogRecPtr *since)
+count_streams(Count **counts, List **streams, XLogRecPtr *since)
 {
 	List	   *all = se_stream_list();
 	ListCell   *lc;
@@ -115,7 +115,7 @@ count_streams(Count * *counts, List **streams, XLogRecPtr *since)
 }
 
 static void
-read_log(Count * counts, int ncounts, List *streams, XLogRecPtr since)
+read_log(Count *counts, int ncounts, List *streams, XLogRecPtr since)
 {
 	SeHold		hold;
 	XLogRecPtr	limit;
@@ -139,7 +139,7 @@ read_log(Count * counts, int ncounts, List *streams, XLogRecPtr since)
 }
 
 static void
-count_message(Count * counts, int ncounts, const SeLogMessage *message)
+count_message(Count *counts, int ncounts, const SeLogMessage *message)
 {
 	for (int i = 0; i < ncounts; i++)
 	{
