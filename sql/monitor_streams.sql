@@ -2,7 +2,9 @@
 CREATE FOREIGN TABLE a (id int, t text) SERVER stream_engine;
 CREATE FOREIGN TABLE b (id int) SERVER stream_engine;
 CREATE MATERIALIZED VIEW va WITH (stream_engine.continuous) AS SELECT id FROM a;
-CREATE MATERIALIZED VIEW vb WITH (stream_engine.continuous) AS SELECT id, t FROM a WHERE id > 5;
+CREATE VIEW plain AS SELECT id, t FROM a WHERE id > 5;
+CREATE VIEW plainer AS SELECT id, t FROM plain;
+CREATE MATERIALIZED VIEW vb WITH (stream_engine.continuous) AS SELECT id, t FROM plainer;
 INSERT INTO a SELECT i, repeat('x', 100) FROM generate_series(1, 1000) i;
 BEGIN;
 INSERT INTO a VALUES (-1, 'rolled back');
@@ -18,6 +20,7 @@ REFRESH MATERIALIZED VIEW va;
 SELECT stream, owner = current_user::regrole AS own, rows, bytes > 100 * rows AS bytes, oldest_row <= now() AS oldest_row,
        oldest_lsn <= pg_current_wal_lsn() AS oldest_lsn, views, kept_wal > 0 AS kept_wal, oldest_writer
 FROM stream_engine.streams ORDER BY stream::text \gx
+SELECT view, stream FROM stream_engine.sources ORDER BY view::text;
 SELECT s.rows = count(*) AS same FROM stream_engine.streams s, a WHERE s.stream = 'a'::regclass GROUP BY s.rows;
 
 -- A stream begins with its first layout: rows of one that is gone, and those of another stream, are not its own.
