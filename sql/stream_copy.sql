@@ -35,6 +35,11 @@ COPY s (a, ts) FROM stdin;
 \.
 SELECT count(*) FROM s;
 
+-- in the last line of many, when messages have been written
+COPY s (a, ts) FROM PROGRAM 'seq 1 20000 | awk ''{ print $1 % 90 + 1 "\t2020-01-01" } END { print "101\t2020-01-01" }''';
+COPY s (a, ts) FROM PROGRAM 'seq 1 20000 | awk ''{ print $1 % 90 + 1 "\t2020-01-01" } END { print "1\tnot a time" }''';
+SELECT count(*) FROM s;
+
 -- in one transaction with other commands
 BEGIN;
 INSERT INTO s (a, ts) VALUES (21, '2020-01-01');

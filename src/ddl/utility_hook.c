@@ -86,7 +86,10 @@ process(PlannedStmt *pstmt, const char *queryString, bool readOnlyTree,
 			done = doors[i].handler(&utility);
 	if (!done)
 		se_utility_pass_on(&utility);
-	se_object_access_settle();
+
+	/* A part of a statement leaves catalogs half done: a sequence that its column does not own yet. */
+	if (context != PROCESS_UTILITY_SUBCOMMAND)
+		se_object_access_settle();
 }
 
 void

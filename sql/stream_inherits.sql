@@ -1,0 +1,47 @@
+-- A stream as a child of a table: read through the parent, columns and constraints come from it.
+\set VERBOSITY terse
+CREATE TABLE parent (id int, t text);
+CREATE FOREIGN TABLE child (extra int) INHERITS (parent) SERVER stream_engine;
+INSERT INTO parent VALUES (1, 'parent');
+INSERT INTO child VALUES (2, 'child', 3);
+SELECT tableoid::regclass, * FROM parent ORDER BY id;
+SELECT * FROM ONLY parent;
+ALTER TABLE parent ADD n int NOT NULL DEFAULT 5, ADD CHECK (id < 100);
+ALTER TABLE parent RENAME t TO u;
+SELECT * FROM child;
+INSERT INTO child VALUES (200, 'child', 3);
+INSERT INTO child (id, u) VALUES (4, 'four');
+SELECT tableoid::regclass, * FROM parent ORDER BY id;
+CREATE MATERIALIZED VIEW v WITH (stream_engine.continuous, stream_engine.start = 'earliest') AS SELECT id, u, n, extra FROM child;
+REFRESH MATERIALIZED VIEW v;
+SELECT * FROM v ORDER BY id;
+
+-- through the parent rows of the stream cannot be changed: ONLY says that they are not meant
+UPDATE parent SET n = 6;
+DELETE FROM parent;
+TRUNCATE parent;
+UPDATE ONLY parent SET n = 6;
+ALTER TABLE parent DROP u;
+ALTER FOREIGN TABLE child NO INHERIT parent;
+SELECT count(*) FROM parent;
+ALTER FOREIGN TABLE child INHERIT parent;
+SELECT count(*) FROM parent;
+DROP TABLE parent;
+DROP TABLE parent CASCADE;
+SELECT count(*) FROM stream_engine.jobs;
+
+-- a stream as a parent
+CREATE FOREIGN TABLE top (id int) SERVER stream_engine;
+CREATE TABLE below (x int) INHERITS (top);
+CREATE FOREIGN TABLE beside (y int) INHERITS (top) SERVER stream_engine;
+INSERT INTO top VALUES (1);
+INSERT INTO below VALUES (2, 2);
+INSERT INTO beside VALUES (3, 3);
+SELECT tableoid::regclass, id FROM top ORDER BY id;
+SELECT id FROM ONLY top;
+CREATE MATERIALIZED VIEW w WITH (stream_engine.continuous) AS SELECT id FROM top;
+CREATE MATERIALIZED VIEW w WITH (stream_engine.continuous) AS SELECT id FROM ONLY top;
+INSERT INTO top VALUES (4);
+INSERT INTO beside VALUES (5, 5);
+REFRESH MATERIALIZED VIEW w;
+SELECT * FROM w;
