@@ -30,7 +30,7 @@ check-mutants:
 check-valgrind:
 	@test/run valgrind
 check-versions:
-	@VERSIONS="$(VERSIONS)" LEVELS="$(LEVELS)" TESTS="$(TESTS)" test/versions
+	@VERSIONS="$(VERSIONS)" LEVELS="$(LEVELS)" TESTS="$(TESTS)" BUDGET="$(BUDGET)" test/versions
 indent:
 	@tools/indent
 demo:

@@ -1,6 +1,6 @@
 /*
  * base/compat.h
- *		The only file that knows PostgreSQL versions (15 to 18).
+ *		The only file that knows PostgreSQL versions: 15 to 18, and what is known of 19.
  *
  * Everything has a name of our own; a PostgreSQL name is never redefined.
  */
@@ -160,6 +160,15 @@ se_compat_wait_event(const char *name)
 #endif
 }
 
+/* A tranche of lightweight locks. Below 19 each process may tell its name, else it is "extension". */
+#if PG_VERSION_NUM >= 190000
+#define se_compat_new_tranche(name) LWLockNewTrancheId(name)
+#define se_compat_name_tranche(tranche, name) ((void) (tranche))
+#else
+#define se_compat_new_tranche(name) LWLockNewTrancheId()
+#define se_compat_name_tranche(tranche, name) LWLockRegisterTranche(tranche, name)
+#endif
+
 /* The index of a process in ProcGlobal->allProcs, from 0. */
 static inline int
 se_compat_my_proc_number(void)
@@ -231,6 +240,24 @@ se_compat_my_proc_number(void)
 #define se_compat_alters_to_deferred(def) (castNode(Constraint, def)->initdeferred)
 #endif
 
+/* Arithmetic of numeric values, with errors; macros, so that only their user needs utils/numeric.h. */
+#if PG_VERSION_NUM >= 190000
+#define se_compat_numeric_add(a, b) numeric_add_safe(a, b, NULL)
+#define se_compat_numeric_mul(a, b) numeric_mul_safe(a, b, NULL)
+#define se_compat_numeric_div(a, b) numeric_div_safe(a, b, NULL)
+#else
+#define se_compat_numeric_add(a, b) numeric_add_opt_error(a, b, NULL)
+#define se_compat_numeric_mul(a, b) numeric_mul_opt_error(a, b, NULL)
+#define se_compat_numeric_div(a, b) numeric_div_opt_error(a, b, NULL)
+#endif
+
+/* A plan of a rewritten query; a macro, so that only its user needs tcop/tcopprot.h. */
+#if PG_VERSION_NUM >= 190000
+#define se_compat_plan_query(query, string, options) pg_plan_query(query, string, options, NULL, NULL)
+#else
+#define se_compat_plan_query(query, string, options) pg_plan_query(query, string, options, NULL)
+#endif
+
 /* Run a started query to its end. */
 #if PG_VERSION_NUM >= 180000
 #define se_compat_executor_run(query) ExecutorRun(query, ForwardScanDirection, 0)
@@ -258,7 +285,9 @@ se_compat_my_proc_number(void)
 static inline void
 se_compat_insert_index_tuples(ResultRelInfo *target, TupleTableSlot *slot, EState *estate)
 {
-#if PG_VERSION_NUM >= 160000
+#if PG_VERSION_NUM >= 190000
+	(void) ExecInsertIndexTuples(target, estate, 0, slot, NIL, NULL);
+#elif PG_VERSION_NUM >= 160000
 	(void) ExecInsertIndexTuples(target, slot, estate, false, false, NULL, NIL, false);
 #else
 	(void) ExecInsertIndexTuples(target, slot, estate, false, false, NULL, NIL);
@@ -269,7 +298,9 @@ se_compat_insert_index_tuples(ResultRelInfo *target, TupleTableSlot *slot, EStat
 static inline IndexScanDesc
 se_compat_index_beginscan(Relation table, Relation index, Snapshot snapshot, int nkeys)
 {
-#if PG_VERSION_NUM >= 180000
+#if PG_VERSION_NUM >= 190000
+	return index_beginscan(table, index, snapshot, NULL, nkeys, 0, 0);
+#elif PG_VERSION_NUM >= 180000
 	return index_beginscan(table, index, snapshot, NULL, nkeys, 0);
 #else
 	return index_beginscan(table, index, snapshot, nkeys, 0);
@@ -315,6 +346,16 @@ se_compat_init_range_table(EState *estate, Relation table, Bitmapset *updated)
 	rte->updatedCols = updated;
 	ExecInitRangeTable(estate, list_make1(rte));
 #endif
+}
+
+/* A descriptor made column by column is whole; to be said before it is used. */
+static inline TupleDesc
+se_compat_finish_desc(TupleDesc desc)
+{
+#if PG_VERSION_NUM >= 190000
+	TupleDescFinalize(desc);
+#endif
+	return desc;
 }
 
 /* Column i of a descriptor, and where a value of it must begin. */

@@ -59,8 +59,8 @@ init_slots(void *memory)
 {
 	SeJobShared *jobs = memory;
 
-	jobs->tranche = LWLockNewTrancheId();
-	jobs->area_tranche = LWLockNewTrancheId();
+	jobs->tranche = se_compat_new_tranche("stream_engine jobs");
+	jobs->area_tranche = se_compat_new_tranche("stream_engine state");
 	LWLockInitialize(&jobs->lock, jobs->tranche);
 	ConditionVariableInit(&jobs->taken);
 	SpinLockInit(&jobs->mutex);

@@ -4,6 +4,8 @@
  */
 #include "postgres.h"
 
+#include <limits.h>
+
 #include "base/settings.h"
 #include "base/se.h"
 #include "funcapi.h"

@@ -62,7 +62,7 @@ static void
 run_over_nothing(Query *query, const char *query_string, Tuplestorestate *rows)
 {
 	Query	   *rewritten = linitial_node(Query, QueryRewrite(copyObject(query)));
-	PlannedStmt *plan = pg_plan_query(rewritten, query_string, 0, NULL);
+	PlannedStmt *plan = se_compat_plan_query(rewritten, query_string, 0);
 	DestReceiver *dest = CreateDestReceiver(DestTuplestore);
 	QueryDesc  *run;
 

@@ -622,8 +622,8 @@ take_rest(SeAggHome *home, NumericSumAcc *acc, Datum value)
 	Datum		sum;
 
 	if (acc->rest.used > 0)
-		sum = NumericGetDatum(numeric_add_opt_error((Numeric) acc->rest.bytes,
-													DatumGetNumeric(value), NULL));
+		sum = NumericGetDatum(se_compat_numeric_add((Numeric) acc->rest.bytes,
+													DatumGetNumeric(value)));
 	else
 		sum = PointerGetDatum(PG_DETOAST_DATUM(value));
 	se_agg_blob_set(home->arena, &acc->rest, DatumGetPointer(sum), VARSIZE_ANY(DatumGetPointer(sum)));
@@ -636,7 +636,7 @@ numeric_sum_of(const NumericSumAcc *acc)
 	Numeric		sum = se_numeric_from_units(wide_value(acc->low, acc->high), (int) acc->scale);
 
 	if (acc->rest.used > 0)
-		sum = numeric_add_opt_error(sum, (Numeric) acc->rest.bytes, NULL);
+		sum = se_compat_numeric_add(sum, (Numeric) acc->rest.bytes);
 	return sum;
 }
 
@@ -712,14 +712,14 @@ wide_to_numeric(const WideSumAcc *acc)
 	if (acc->high == (int64) acc->low >> 63)
 		return int64_to_numeric((int64) acc->low);
 	result = int64_to_numeric((int64) (sum / part / part));
-	result = numeric_mul_opt_error(result, int64_to_numeric(part), NULL);
-	result = numeric_add_opt_error(result, int64_to_numeric((int64) (sum / part % part)), NULL);
-	result = numeric_mul_opt_error(result, int64_to_numeric(part), NULL);
-	return numeric_add_opt_error(result, int64_to_numeric((int64) (sum % part)), NULL);
+	result = se_compat_numeric_mul(result, int64_to_numeric(part));
+	result = se_compat_numeric_add(result, int64_to_numeric((int64) (sum / part % part)));
+	result = se_compat_numeric_mul(result, int64_to_numeric(part));
+	return se_compat_numeric_add(result, int64_to_numeric((int64) (sum % part)));
 }
 
 static Datum
 quotient(Numeric sum, int64 n)
 {
-	return NumericGetDatum(numeric_div_opt_error(sum, int64_to_numeric(n), NULL));
+	return NumericGetDatum(se_compat_numeric_div(sum, int64_to_numeric(n)));
 }

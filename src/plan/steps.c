@@ -186,7 +186,7 @@ make_desc(List *columns, List *names)
 		TupleDescInitEntryCollation(desc, i, exprCollation(node));
 		i++;
 	}
-	return desc;
+	return se_compat_finish_desc(desc);
 }
 
 /* Are the targets the input's columns, all of them, in order? */

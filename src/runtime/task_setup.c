@@ -200,7 +200,7 @@ make_area(SeTask *task)
 {
 	int			tranche = se_job_slot_area_tranche();
 
-	LWLockRegisterTranche(tranche, "stream_engine state");
+	se_compat_name_tranche(tranche, "stream_engine state");
 	task->env.area = dsa_create(tranche);
 	dsa_pin_mapping(task->env.area);
 	dsa_set_size_limit(task->env.area,

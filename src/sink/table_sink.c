@@ -18,6 +18,7 @@
 #include "sink/table_sink.h"
 
 #include "access/detoast.h"
+#include "base/compat.h"
 #include "base/fault.h"
 #include "base/job_slot.h"
 #include "catalog/pg_type.h"
@@ -270,7 +271,7 @@ make_stored_desc(TupleDesc input)
 	TupleDescInitEntry(desc, input->natts + 1 + STORED_MAJOR, "major", INT8OID, -1, 0);
 	TupleDescInitEntry(desc, input->natts + 1 + STORED_MINOR, "minor", INT8OID, -1, 0);
 	TupleDescInitEntry(desc, input->natts + 1 + STORED_KIND, "kind", CHAROID, -1, 0);
-	return desc;
+	return se_compat_finish_desc(desc);
 }
 
 /* Copy a row of a batch into the store. */

@@ -190,6 +190,7 @@ probe_node(Oid stream)
 	for (int i = 0; i < n; i++)
 		TupleDescCopyEntry(node->node.desc, i + 1, desc, node->attnos[i]);
 	TupleDescInitEntry(node->node.desc, n + 1, "proctime", TIMESTAMPTZOID, -1, 0);
+	se_compat_finish_desc(node->node.desc);
 	node->stream = stream;
 	node->event_time = info->event_time;
 	node->event_time_type = info->event_time_type;
