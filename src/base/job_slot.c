@@ -23,6 +23,7 @@ typedef struct DatabaseEntry
 	int			coordinator;	/* proc number, -1 = none */
 	bool		requested;		/* the launcher shall look whether it needs one */
 	bool		left;			/* the last coordinator left in good order */
+	bool		dismissed;		/* it was sent away, which counts as such */
 	uint64		wakes;			/* of the readers */
 	uint64		coordinator_wakes;
 	XLogRecPtr	announced;
@@ -158,7 +159,7 @@ se_job_slot_take(Oid database, Oid job)
 		slot->error_sqlstate = 0;
 		slot->error[0] = '\0';
 		slot->unwritten = false;
-		slot->end_expected = false;
+		slot->dismissed = false;
 		pg_atomic_write_u64(&slot->wanted_lsn, 0);
 		pg_atomic_write_u64(&slot->read_lsn, 0);
 		pg_atomic_write_u64(&slot->reflected_lsn, 0);
@@ -199,18 +200,6 @@ se_job_slot_none_free(void)
 	MyJobs->generation++;
 	LWLockRelease(&MyJobs->lock);
 	ConditionVariableBroadcast(&MyJobs->taken);
-}
-
-void
-se_job_slot_expect_end(int worker_pid)
-{
-	if (MyJobs == NULL)
-		return;
-	LWLockAcquire(&MyJobs->lock, LW_EXCLUSIVE);
-	for (int i = 0; i < se_max_jobs; i++)
-		if (MyJobs->slots[i].in_use && MyJobs->slots[i].worker_pid == worker_pid)
-			MyJobs->slots[i].end_expected = true;
-	LWLockRelease(&MyJobs->lock);
 }
 
 void
@@ -289,6 +278,7 @@ database_entry(Oid database, bool make)
 	free_entry->coordinator = -1;
 	free_entry->requested = false;
 	free_entry->left = false;
+	free_entry->dismissed = false;
 	free_entry->wakes = 0;
 	free_entry->coordinator_wakes = 0;
 	free_entry->announced = InvalidXLogRecPtr;
@@ -413,6 +403,7 @@ se_job_slot_register_coordinator(Oid database)
 	{
 		entry->coordinator = me;
 		entry->left = false;
+		entry->dismissed = false;
 		ours = true;
 	}
 	SpinLockRelease(&MyJobs->mutex);
@@ -433,9 +424,28 @@ se_job_slot_unregister_coordinator(Oid database, bool left)
 	if (entry != NULL)
 	{
 		entry->coordinator = -1;
-		entry->left = left;
+		entry->left = left || entry->dismissed;
 	}
 	SpinLockRelease(&MyJobs->mutex);
+}
+
+void
+se_job_slot_dismiss(Oid database, bool coordinator)
+{
+	DatabaseEntry *entry;
+
+	if (MyJobs == NULL)
+		return;
+	SpinLockAcquire(&MyJobs->mutex);
+	entry = database_entry(database, false);
+	if (entry != NULL && coordinator)
+		entry->dismissed = true;
+	SpinLockRelease(&MyJobs->mutex);
+	LWLockAcquire(&MyJobs->lock, LW_EXCLUSIVE);
+	for (int i = 0; i < se_max_jobs; i++)
+		if (MyJobs->slots[i].in_use && MyJobs->slots[i].database == database && MyJobs->slots[i].worker_pid != 0)
+			MyJobs->slots[i].dismissed = true;
+	LWLockRelease(&MyJobs->lock);
 }
 
 void
@@ -532,7 +542,7 @@ se_job_slot_forget_idle(Oid database)
 
 	SpinLockAcquire(&MyJobs->mutex);
 	entry = database_entry(database, false);
-	if (entry != NULL && entry->coordinator < 0 && !entry->requested)
+	if (entry != NULL && entry->coordinator < 0 && !entry->requested && !entry->dismissed)
 		entry->database = InvalidOid;
 	SpinLockRelease(&MyJobs->mutex);
 }

@@ -100,7 +100,7 @@ typedef struct SeJobSlot
 	char		error[SE_JOB_ERROR_LEN];
 	bool		unwritten;		/* the error is not in job_errors yet: the coordinator's to do */
 	uint64		error_attempt;	/* whose error it is */
-	bool		end_expected;	/* a session ends the worker for a purpose of its own: no failure */
+	bool		dismissed;		/* its worker was sent away for a command: no failure; sessions write */
 
 	/* requests: atomic, sessions write */
 	pg_atomic_uint64 wanted_lsn;	/* commit at once when this is reflected */
@@ -146,12 +146,6 @@ extern int	se_job_slot_area_tranche(void);
  * Takes the lock.
  */
 extern void se_job_slot_none_free(void);
-
-/*
- * A session is about to end a worker by SIGTERM to have it out of the way: that is not to
- * count as a failure of its job. Takes the lock. Runs in: sessions.
- */
-extern void se_job_slot_expect_end(int worker_pid);
 
 /* Free a slot and wake its waiters. Caller holds the lock exclusively. */
 extern void se_job_slot_free(SeJobSlot *slot);
@@ -203,6 +197,13 @@ extern uint64 se_job_slot_coordinator_wakes(Oid database);
 
 extern bool se_job_slot_has_coordinator(Oid database);
 
+/*
+ * Workers of a database are about to be ended so that a command can have it, or our
+ * tables, for itself: that is no failure of the jobs, nor, if it goes too, of the
+ * coordinator. Runs in: sessions.
+ */
+extern void se_job_slot_dismiss(Oid database, bool coordinator);
+
 /* Did the coordinator of a database leave because it had nothing to do? Runs in: launcher. */
 extern bool se_job_slot_coordinator_left(Oid database);
 extern void se_job_slot_register_launcher(void);
@@ -227,7 +228,7 @@ extern bool se_job_slot_has_request(void);
 /* A database is gone: free its places. Runs in: launcher. */
 extern void se_job_slot_forget_database(Oid database);
 
-/* Its coordinator left: free its entry, unless there is a request. Runs in: launcher. */
+/* Its coordinator left: free its entry, unless there is a request or it was dismissed. Runs in: launcher. */
 extern void se_job_slot_forget_idle(Oid database);
 extern void se_job_slot_wake_launcher(void);
 

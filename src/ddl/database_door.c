@@ -6,13 +6,16 @@
  * as template fail while anybody else is connected, and nobody can ask a background
  * worker to go. So the database is locked as the command itself will lock it, which
  * keeps new workers out (they wait for the lock while they connect); then those in it
- * are ended, and the command takes its usual way. The launcher starts them again.
+ * are ended, and the command takes its usual way. The launcher starts them again. They
+ * are dismissed first (base/job_slot.h), so that nothing of it counts as a failure.
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "access/xact.h"
 #include "base/compat.h"
 #include "base/job_slot.h"
+#include "catalog/pg_authid.h"
 #include "catalog/pg_database.h"
 #include "catalog/pg_extension.h"
 #include "commands/dbcommands.h"
@@ -28,15 +31,23 @@
 #include "storage/lwlock.h"
 #include "storage/proc.h"
 #include "utils/acl.h"
+#include "utils/memutils.h"
+#include "utils/syscache.h"
 
 /* How often it is looked whether the workers have gone, ms. */
 #define LOOK_AGAIN_MS 10
 
-/* A database that may want a coordinator when this transaction is committed. */
-static Oid	announced_database = InvalidOid;
+/* Databases that may want a coordinator when this transaction is over; TopTransactionContext. */
+static List *announced = NIL;
 
-static bool empty_database(const char *name, LOCKMODE lock);
-static void announce(XactEvent event, void *arg);
+static void drop_database(SeUtility *utility, const DropdbStmt *stmt);
+static void copy_database(SeUtility *utility, const CreatedbStmt *stmt);
+static bool moves_database(const AlterDatabaseStmt *stmt);
+static bool empty_database(Oid database, LOCKMODE lock);
+static bool may_copy(Oid database);
+static void announce(Oid database);
+static void wake_announced(XactEvent event, void *arg);
+static void lock_out_workers(Oid catalog);
 static void wait_for_workers(Oid database, const char *kind);
 static bool end_workers(Oid database, const char *kind);
 static const char *template_of(const CreatedbStmt *stmt);
@@ -44,109 +55,190 @@ static const char *template_of(const CreatedbStmt *stmt);
 void
 se_database_door_init(void)
 {
-	RegisterXactCallback(announce, NULL);
+	RegisterXactCallback(wake_announced, NULL);
 }
 
+/*
+ * All but RENAME cannot run in a transaction block, nor in a function, and the command
+ * itself says so.
+ */
 bool
 se_database_door(SeUtility *utility)
 {
 	Node	   *statement = utility->pstmt->utilityStmt;
+	Oid			database;
+	bool		alone = !IsTransactionBlock() && utility->context == PROCESS_UTILITY_TOPLEVEL;
 
-	/* It may accept connections from now on. */
-	if (IsA(statement, AlterDatabaseStmt))
-		announced_database = get_database_oid(((AlterDatabaseStmt *) statement)->dbname, true);
-
-	/* In a transaction block the command itself says that it cannot run there. */
-	if (IsTransactionBlock())
-		return false;
-	if (IsA(statement, DropdbStmt))
+	switch (nodeTag(statement))
 	{
-		const char *name = ((DropdbStmt *) statement)->dbname;
-		Oid			database = get_database_oid(name, true);
+		case T_DropdbStmt:
+			if (!alone)
+				return false;
+			drop_database(utility, (DropdbStmt *) statement);
+			return true;
+		case T_CreatedbStmt:
+			if (!alone)
+				return false;
+			copy_database(utility, (CreatedbStmt *) statement);
+			return true;
+		case T_RenameStmt:
+			if (((RenameStmt *) statement)->renameType == OBJECT_DATABASE)
+				(void) empty_database(get_database_oid(((RenameStmt *) statement)->subname, true), AccessExclusiveLock);
+			return false;
+		case T_AlterDatabaseStmt:
+			/* It may accept connections from now on. */
+			database = get_database_oid(((AlterDatabaseStmt *) statement)->dbname, true);
+			announce(database);
+			if (!alone || !moves_database((AlterDatabaseStmt *) statement) ||
+				!empty_database(database, AccessExclusiveLock))
+				return false;
+			/* It is done in two transactions. */
+			se_utility_pass_on(utility);
+			announce(database);
+			return true;
+		default:
+			return false;
+	}
+}
 
-		empty_database(name, AccessExclusiveLock);
-		se_utility_pass_on(utility);
-		/* Slots of this kind belong to no database, and would keep WAL for ever. */
-		if (OidIsValid(database) && !OidIsValid(get_database_oid(name, true)))
-			se_retention_drop(database);
+/* Slots of our kind belong to no database, and would keep WAL for ever. */
+static void
+drop_database(SeUtility *utility, const DropdbStmt *stmt)
+{
+	const char *name = stmt->dbname;
+	Oid			database = get_database_oid(name, true);
+
+	(void) empty_database(database, AccessExclusiveLock);
+	se_utility_pass_on(utility);
+	if (OidIsValid(database) && !OidIsValid(get_database_oid(name, true)))
+		se_retention_drop(database);
+}
+
+/* What was copied wants a coordinator of its own; so does the template, once more. */
+static void
+copy_database(SeUtility *utility, const CreatedbStmt *stmt)
+{
+	Oid			from = get_database_oid(template_of(stmt), true);
+	bool		had_workers = false;
+
+	/* A name that is taken is an error, and disturbs nobody. */
+	if (!OidIsValid(get_database_oid(stmt->dbname, true)))
+		had_workers = empty_database(from, ShareLock);
+	se_utility_pass_on(utility);
+	if (had_workers)
+		announce(get_database_oid(stmt->dbname, true));
+}
+
+static bool
+moves_database(const AlterDatabaseStmt *stmt)
+{
+	ListCell   *cell;
+
+	foreach(cell, stmt->options)
+		if (strcmp(lfirst_node(DefElem, cell)->defname, "tablespace") == 0)
 		return true;
-	}
-	if (IsA(statement, RenameStmt) && ((RenameStmt *) statement)->renameType == OBJECT_DATABASE)
-		empty_database(((RenameStmt *) statement)->subname, AccessExclusiveLock);
-	else if (IsA(statement, AlterDatabaseStmt))
-	{
-		ListCell   *cell;
-
-		foreach(cell, ((AlterDatabaseStmt *) statement)->options)
-			if (strcmp(lfirst_node(DefElem, cell)->defname, "tablespace") == 0)
-			empty_database(((AlterDatabaseStmt *) statement)->dbname, AccessExclusiveLock);
-	}
-	else if (IsA(statement, CreatedbStmt) &&
-			 empty_database(template_of((CreatedbStmt *) statement), ShareLock))
-	{
-		/* What was copied wants a coordinator of its own. */
-		se_utility_pass_on(utility);
-		announced_database = get_database_oid(((CreatedbStmt *) statement)->dbname, true);
-		return true;
-	}
 	return false;
 }
 
 static void
-announce(XactEvent event, void *arg)
+announce(Oid database)
 {
-	if (!OidIsValid(announced_database))
-		return;
-	if (event == XACT_EVENT_COMMIT)
-		se_job_slot_wake_coordinator(announced_database);
+	MemoryContext old = MemoryContextSwitchTo(TopTransactionContext);
+
+	if (OidIsValid(database))
+		announced = list_append_unique_oid(announced, database);
+	MemoryContextSwitchTo(old);
+}
+
+/* Also when the command failed: the workers are gone all the same. */
+static void
+wake_announced(XactEvent event, void *arg)
+{
+	ListCell   *cell;
+
 	if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_ABORT)
-		announced_database = InvalidOid;
+		foreach(cell, announced)
+			se_job_slot_wake_coordinator(lfirst_oid(cell));
+	if (event != XACT_EVENT_PRE_COMMIT && event != XACT_EVENT_PRE_PREPARE)
+		announced = NIL;
 }
 
 /*
  * DROP EXTENSION locks our tables and all views, in an order of its own, and would
- * deadlock with the workers that are at work on them. So they are ended first, and our
- * lock on the job catalog, which is the first thing they look at, keeps new ones out.
- * The coordinator, told at commit, leaves and drops the slot.
+ * deadlock with the workers that are at work on them; a script of ALTER EXTENSION … UPDATE
+ * may change any of our tables. Without CASCADE a DROP of an extension that is in use
+ * is an error, which disturbs nobody.
  */
 bool
 se_extension_door(SeUtility *utility)
 {
-	DropStmt   *stmt = castNode(DropStmt, utility->pstmt->utilityStmt);
+	Node	   *statement = utility->pstmt->utilityStmt;
+	Oid			catalog = se_meta_relation("job_catalog");
+	bool		ours = false;
 	ListCell   *cell;
 
-	if (stmt->removeType != OBJECT_EXTENSION)
+	if (!OidIsValid(catalog))
 		return false;
-	foreach(cell, stmt->objects)
-	{
-		Oid			catalog = se_meta_relation("job_catalog");
-
-		if (strcmp(strVal(lfirst(cell)), "stream_engine") != 0 || !OidIsValid(catalog) ||
-			!se_compat_owns_extension(get_extension_oid("stream_engine", false), GetUserId()))
-			continue;
-		LockRelationOid(catalog, AccessExclusiveLock);
-		wait_for_workers(MyDatabaseId, "stream_engine task");
-		wait_for_workers(MyDatabaseId, "stream_engine vacuum");
-		se_meta_notify_at_commit();
-	}
+	if (IsA(statement, AlterExtensionStmt))
+		ours = strcmp(((AlterExtensionStmt *) statement)->extname, "stream_engine") == 0;
+	else if (castNode(DropStmt, statement)->removeType == OBJECT_EXTENSION)
+		foreach(cell, ((DropStmt *) statement)->objects)
+			ours |= strcmp(strVal(lfirst(cell)), "stream_engine") == 0;
+	if (!ours || !se_compat_owns_extension(get_extension_oid("stream_engine", false), GetUserId()))
+		return false;
+	if (IsA(statement, DropStmt) && ((DropStmt *) statement)->behavior == DROP_RESTRICT && se_jobs_list() != NIL)
+		return false;
+	lock_out_workers(catalog);
 	return false;
 }
 
 /*
- * Lock the database and end our workers in it; false if there were none. Whoever may
- * not do the command learns it from the command.
+ * Our lock on the job catalog, which is the first thing a worker looks at, keeps new ones
+ * out until the end of the transaction. Then the coordinator is told: it starts them
+ * again, or, with nothing to look after, leaves and drops the slot.
+ */
+static void
+lock_out_workers(Oid catalog)
+{
+	LockRelationOid(catalog, AccessExclusiveLock);
+	wait_for_workers(MyDatabaseId, "stream_engine task");
+	wait_for_workers(MyDatabaseId, "stream_engine vacuum");
+	se_meta_notify_at_commit();
+}
+
+/*
+ * Lock the database and end our workers in it; false if there were none. It is locked
+ * first, because one may be on its way in. Whoever may not do the command learns it
+ * from the command.
  */
 static bool
-empty_database(const char *name, LOCKMODE lock)
+empty_database(Oid database, LOCKMODE lock)
 {
-	Oid			database = name ? get_database_oid(name, true) : InvalidOid;
-
 	if (!OidIsValid(database) || database == MyDatabaseId ||
-		!se_compat_owns_database(database, GetUserId()) || !end_workers(database, "stream_engine"))
+		!(se_compat_owns_database(database, GetUserId()) || (lock == ShareLock && may_copy(database))))
 		return false;
 	LockSharedObject(DatabaseRelationId, database, 0, lock);
+	if (!end_workers(database, "stream_engine"))
+		return false;
+	announce(database);
 	wait_for_workers(database, "stream_engine");
 	return true;
+}
+
+/* May somebody who does not own a database copy it, as a template? */
+static bool
+may_copy(Oid database)
+{
+	HeapTuple	tuple = SearchSysCache1(DATABASEOID, ObjectIdGetDatum(database));
+	bool		may = HeapTupleIsValid(tuple) && ((Form_pg_database) GETSTRUCT(tuple))->datistemplate;
+
+	if (HeapTupleIsValid(tuple))
+		ReleaseSysCache(tuple);
+	tuple = may ? SearchSysCache1(AUTHOID, ObjectIdGetDatum(GetUserId())) : NULL;
+	may = HeapTupleIsValid(tuple) && ((Form_pg_authid) GETSTRUCT(tuple))->rolcreatedb;
+	if (HeapTupleIsValid(tuple))
+		ReleaseSysCache(tuple);
+	return may;
 }
 
 /* End the workers of a kind in a database, until there is none. */
@@ -171,6 +263,7 @@ end_workers(Oid database, const char *kind)
 {
 	bool		any = false;
 
+	se_job_slot_dismiss(database, strcmp(kind, "stream_engine") == 0);
 	for (int i = 0; i < ProcGlobal->allProcCount; i++)
 	{
 		PGPROC	   *proc = &ProcGlobal->allProcs[i];
@@ -187,7 +280,6 @@ end_workers(Oid database, const char *kind)
 		if (type == NULL || strncmp(type, kind, strlen(kind)) != 0)
 			continue;
 		any = true;
-		se_job_slot_expect_end(pid);
 		if (kill(pid, SIGTERM) < 0 && errno != ESRCH)
 			elog(WARNING, "could not end worker %d: %m", pid);
 	}

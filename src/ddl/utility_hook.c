@@ -50,6 +50,7 @@ static const Door doors[] = {
 	{T_AlterTableStmt, se_alter_guard},
 	{T_CreateTrigStmt, se_alter_guard},
 	{T_DropStmt, se_extension_door},
+	{T_AlterExtensionStmt, se_extension_door},
 	{T_DropdbStmt, se_database_door},
 	{T_CreatedbStmt, se_database_door},
 	{T_AlterDatabaseStmt, se_database_door},

@@ -5,7 +5,8 @@
  * A worker that ends by FATAL or SIGTERM has no transaction left, one that waits for a
  * lock on its result is in the middle of something. They leave the error in their slot,
  * and the coordinator puts it into job_errors; with restart = none the end of a worker is
- * a failure of the job. A job that is to stop, or was dropped, has nothing to tell. DROP
+ * a failure of the job. A job that is to stop, or was dropped, has nothing to tell, nor
+ * has a worker that ended because the server does. DROP
  * and we exclude each other by the job's own lock, because no lock of anybody's relation
  * is ours to take.
  */
@@ -18,6 +19,8 @@
 #include "miscadmin.h"
 #include "runtime/deaths.h"
 #include "runtime/worker_env.h"
+#include "storage/fd.h"
+#include "utils/pidfile.h"
 
 /* Before the lock of a job is tried again. */
 #define RETRY_MS 1000
@@ -34,6 +37,7 @@ typedef struct Death
 
 static bool find(const SeJobSlot *slot, Death *death);
 static bool write_down(const Death *death);
+static bool server_is_stopping(void);
 static void settle(SeJobSlot *slot, const Death *death);
 
 long
@@ -85,6 +89,8 @@ write_down(const Death *death)
 	SeJobMeta  *meta;
 	bool		done = true;
 
+	if (death->sqlstate == ERRCODE_ADMIN_SHUTDOWN && server_is_stopping())
+		return true;
 	se_worker_begin_own();
 	if (OidIsValid(se_meta_relation("job_catalog")))
 	{
@@ -102,6 +108,29 @@ write_down(const Death *death)
 	}
 	se_worker_commit_own();
 	return done;
+}
+
+/*
+ * A shutdown ends workers as pg_terminate_backend does, and our own turn may come a
+ * moment later. What tells the two apart is the status that the postmaster writes into
+ * its lock file before it signals anybody.
+ */
+static bool
+server_is_stopping(void)
+{
+	FILE	   *file = AllocateFile("postmaster.pid", "r");
+	char		line[MAXPGPATH] = "";
+
+	if (file == NULL)
+		return false;
+	for (int i = 0; i < LOCK_FILE_LINE_PM_STATUS; i++)
+		if (fgets(line, sizeof(line), file) == NULL)
+		{
+			line[0] = '\0';
+			break;
+		}
+	FreeFile(file);
+	return strncmp(line, PM_STATUS_STOPPING, strlen(PM_STATUS_STOPPING)) == 0;
 }
 
 /* It is written, unless the slot tells of another error by now; and over, if the job runs. */

@@ -3,12 +3,12 @@
  *		The launcher: one coordinator in each database that has work for us.
  *
  * It sees shared catalogs only. At server start it sends a coordinator into every
- * database that accepts connections and is no template; one that finds nothing there
- * leaves again. After that it acts on news: a session that committed a stream or a job
- * where no coordinator is (base/job_slot.h keeps these requests), or a coordinator that
- * ended. It also drops replication slots of ours whose database is gone: PostgreSQL
- * knows no owner of a physical slot; and after a promotion the slot of the standby, when
- * every database's coordinator has either its own slot in place or left.
+ * database that accepts connections; one that finds nothing there leaves again. After
+ * that it acts on news: a session that committed a stream or a job where no coordinator
+ * is (base/job_slot.h keeps these requests), or a coordinator that ended. It also drops
+ * replication slots of ours whose database is gone: PostgreSQL knows no owner of a
+ * physical slot; and after a promotion the slot of the standby, when every database's
+ * coordinator has either its own slot in place or left.
  */
 #include "postgres.h"
 
@@ -154,7 +154,7 @@ se_launcher_databases(bool all)
 		Form_pg_database form = (Form_pg_database) GETSTRUCT(tuple);
 		MemoryContext old;
 
-		if (!all && (form->datistemplate || !form->datallowconn))
+		if (!all && !form->datallowconn)
 			continue;
 		old = MemoryContextSwitchTo(result_memory);
 		databases = lappend_oid(databases, form->oid);

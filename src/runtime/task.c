@@ -39,6 +39,7 @@ static emit_log_hook_type next_log_hook = NULL;
 
 static SeTask *attach(Oid database, const SeTaskTicket *ticket);
 static void detach(int code, Datum arg);
+static bool was_dismissed(void);
 static void remember_fatal(ErrorData *error);
 static bool come_up(SeTask *task);
 static SeRoundOutcome turn(SeTask *task, bool stopping);
@@ -106,7 +107,7 @@ attach(Oid database, const SeTaskTicket *ticket)
 		slot->worker_pid = MyProcPid;
 		slot->worker_proc = se_compat_my_proc_number();
 		slot->attached = ticket->attempt;
-		slot->end_expected = false;
+		slot->dismissed = false;
 	}
 	LWLockRelease(se_job_slot_lock());
 	if (!ours)
@@ -140,17 +141,35 @@ attach(Oid database, const SeTaskTicket *ticket)
 static void
 detach(int code, Datum arg)
 {
-	/* Somebody needs the database without us: we are started again when that is over. */
-	if (!MyEndIsOrderly && MySlot->end_expected && fatal_sqlstate == ERRCODE_ADMIN_SHUTDOWN)
-		se_job_slot_set_state(MySlot, SE_JOB_STARTING);
-	else if (!MyEndIsOrderly)
+	bool		dismissed = was_dismissed();
+
+	if (!MyEndIsOrderly && !dismissed)
 		se_restart_mark(MySlot, false, false, fatal_sqlstate, fatal_message);
 	LWLockAcquire(se_job_slot_lock(), LW_EXCLUSIVE);
+	if (dismissed && MySlot->state != SE_JOB_STOPPING)
+		MySlot->state = SE_JOB_STARTING;
 	MySlot->worker_pid = 0;
 	MySlot->worker_proc = -1;
 	LWLockRelease(se_job_slot_lock());
 	se_job_slot_changed(MySlot);
 	se_job_slot_wake_coordinator(DatumGetObjectId(arg));
+}
+
+/*
+ * Sent away for a command that wanted the database for itself: ended, or, still on our
+ * way in, told that the database is gone or has another name. The successor is started
+ * at once, and waits until the command is done.
+ */
+static bool
+was_dismissed(void)
+{
+	bool		dismissed;
+
+	LWLockAcquire(se_job_slot_lock(), LW_SHARED);
+	dismissed = MySlot->dismissed;
+	LWLockRelease(se_job_slot_lock());
+	return dismissed && !MyEndIsOrderly &&
+		(fatal_sqlstate == ERRCODE_ADMIN_SHUTDOWN || fatal_sqlstate == ERRCODE_UNDEFINED_DATABASE);
 }
 
 /* Errors end in PG_CATCH; what a FATAL said is known only while it is reported. */
