@@ -164,7 +164,7 @@ name_columns(Query *query, List *names)
 				 errmsg("too many column names were specified")));
 }
 
-/* The query's dataflow, or the reason why there is none. */
+/* The query's dataflow, which the user may run; or the reason why there is none. */
 static SeGraph *
 plan(Query *query, const char *query_string)
 {
@@ -176,6 +176,7 @@ plan(Query *query, const char *query_string)
 	GetUserIdAndSecContext(&user, &security);
 	SetUserIdAndSecContext(user, security | SECURITY_RESTRICTED_OPERATION);
 	graph = se_plan_query(query, query_string, InvalidOid);
+	se_plan_check_functions(graph);
 	AtEOXact_GUC(false, nest_level);
 	SetUserIdAndSecContext(user, security);
 	return graph;

@@ -85,7 +85,7 @@ is_query_text(const char *text)
 	return false;
 }
 
-/* The graph a query would get, or its refusal. */
+/* The graph a query would get, or its refusal: with the privileges that EXPLAIN asks for. */
 static char *
 explain_query(const char *text)
 {
@@ -94,6 +94,7 @@ explain_query(const char *text)
 	List	   *column_names = NIL;
 	Query	   *query;
 	ErrorContextCallback callback;
+	SeGraph    *graph;
 	char	   *tree;
 	ListCell   *name;
 	ListCell   *lc;
@@ -130,7 +131,10 @@ explain_query(const char *text)
 		target->resname = strVal(lfirst(name));
 		name = lnext(column_names, name);
 	}
-	tree = se_graph_print(se_plan_query(query, text, InvalidOid), NULL, NULL);
+	se_plan_check_permissions(query);
+	graph = se_plan_query(query, text, InvalidOid);
+	se_plan_check_functions(graph);
+	tree = se_graph_print(graph, NULL, NULL);
 	error_context_stack = callback.previous;
 	return tree;
 }

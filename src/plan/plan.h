@@ -40,4 +40,10 @@ extern void se_plan_check_definition(Oid definition);
  */
 extern List *se_plan_views_of(Oid definition);
 
+/*
+ * plan/privileges.c: ERROR (42501) unless the current user may call the functions and
+ * aggregates of a graph. Needs a transaction.
+ */
+extern void se_plan_check_functions(const SeGraph *graph);
+
 #endif							/* SE_PLAN_H */

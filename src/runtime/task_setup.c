@@ -12,7 +12,6 @@
 #include "base/fault.h"
 #include "base/settings.h"
 #include "catalog/pg_class.h"
-#include "catalog/pg_proc.h"
 #include "meta/jobs.h"
 #include "meta/positions.h"
 #include "miscadmin.h"
@@ -20,7 +19,6 @@
 #include "runtime/task.h"
 #include "runtime/worker_env.h"
 #include "storage/lmgr.h"
-#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/dsa.h"
 #include "utils/guc.h"
@@ -32,8 +30,6 @@ static SeJobMeta *read_meta(SeTask *task);
 static bool lock_sources(SeTask *task, const SeJobMeta *meta);
 static void read_options(SeTask *task, const SeJobMeta *meta);
 static void refuse_restart(const SeTask *task);
-static void check_privileges(const SeGraph *graph, Oid definition);
-static void check_may_aggregate(List *calls);
 static void make_area(SeTask *task);
 static void open_sources(SeTask *task);
 static void restore_state(SeTask *task);
@@ -60,7 +56,8 @@ se_task_setup(SeTask *task)
 	}
 	old = MemoryContextSwitchTo(task->memory);
 	graph = se_plan_definition(meta->definition, task->job);
-	check_privileges(graph, meta->definition);
+	se_plan_check_definition(meta->definition);
+	se_plan_check_functions(graph);
 	make_area(task);
 	task->chain = se_chain_new(graph, &task->env);
 	open_sources(task);
@@ -155,39 +152,6 @@ refuse_restart(const SeTask *task)
 				 errmsg("continuous view %s is not restarted after an error", task->name),
 				 errdetail("The error was: %s", task->slot->error),
 				 errhint("It has stream_engine.restart = none; use SELECT stream_engine.start(view).")));
-}
-
-/* May the owner, who is the current user, still read and call what the query needs? */
-static void
-check_privileges(const SeGraph *graph, Oid definition)
-{
-	ListCell   *cell;
-
-	se_plan_check_definition(definition);
-	foreach(cell, graph->nodes)
-	{
-		SeNode	   *node = lfirst(cell);
-
-		if (node->kind == SE_NODE_WINDOW_AGG)
-			check_may_aggregate(((SeWindowAggNode *) node)->calls);
-		else if (node->kind == SE_NODE_GROUP_AGG)
-			check_may_aggregate(((SeGroupAggNode *) node)->calls);
-	}
-}
-
-/* EXECUTE on the aggregates; the interpreter checks all other functions itself. */
-static void
-check_may_aggregate(List *calls)
-{
-	ListCell   *cell;
-
-	foreach(cell, calls)
-	{
-		Oid			function = ((SeAggCall *) lfirst(cell))->aggref->aggfnoid;
-
-		if (!se_compat_may_execute(function, GetUserId()))
-			aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_AGGREGATE, get_func_name(function));
-	}
 }
 
 /*
