@@ -108,6 +108,7 @@ stream_engine_wait_state(PG_FUNCTION_ARGS)
 	view = view_argument(fcinfo);
 	state = state_argument(text_to_cstring(PG_GETARG_TEXT_PP(1)));
 	PreventCommandDuringRecovery("stream_engine.wait_state");
+	se_view_check_watch(view);
 	se_view_check_not_changed(view);
 	se_wait_state(view, state, timeout_argument(fcinfo, 2));
 	PG_RETURN_VOID();

@@ -51,6 +51,7 @@ extern bool se_refresh(SeUtility *utility);
 extern bool se_matview_forms(SeUtility *utility);
 extern bool se_write_guard_copy(SeUtility *utility);
 extern bool se_alter_guard(SeUtility *utility);
+extern bool se_trust_guard(SeUtility *utility);
 extern bool se_database_door(SeUtility *utility);
 extern bool se_extension_door(SeUtility *utility);
 
@@ -64,9 +65,15 @@ extern Oid	se_view_require(Oid relation);
 extern void se_view_check_owner(Oid view);
 extern void se_view_check_maintain(Oid view);
 
+/* ERROR (42501) unless the user may know how the job is: by SELECT, ownership, or pg_read_all_stats. */
+extern void se_view_check_watch(Oid view);
+
 /* ERROR (55000) if this very transaction made the view, or changed what is wanted of it. */
 extern void se_view_check_not_new(Oid view);
 extern void se_view_check_not_changed(Oid view);
+
+/* The schema of definition views. */
+#define SE_DEFINITIONS_SCHEMA "stream_engine_definitions"
 
 /* ddl/result_table.c: what a continuous view consists of. */
 typedef struct SeViewParts

@@ -16,8 +16,11 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
+#include "access/table.h"
 #include "access/xact.h"
 #include "catalog/dependency.h"
+#include "catalog/indexing.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_authid.h"
@@ -30,11 +33,11 @@
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "plan/plan.h"
+#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
-
-#define DEFINITIONS_SCHEMA "stream_engine_definitions"
+#include "utils/syscache.h"
 
 /* Updated rows find room on their page: updates of an unindexed column stay HOT. */
 #define UPDATING_FILLFACTOR 70
@@ -45,6 +48,7 @@ static Oid	create_table(SeUtility *utility, IntoClause *into, List *columns, Lis
 static void create_key(SeUtility *utility, RangeVar *table, Oid table_oid, List *names);
 static void set_replica_identity(SeUtility *utility, RangeVar *table);
 static Oid	create_definition(const RangeVar *table, List *columns, Query *query);
+static void keep_to_owner(Oid view, Oid owner);
 static char *definition_name(const RangeVar *table, Oid schema);
 static void depend_internally(Oid relation, Oid on);
 
@@ -186,12 +190,12 @@ static Oid
 create_definition(const RangeVar *table, List *columns, Query *query)
 {
 	CreateStmt *create = makeNode(CreateStmt);
-	Oid			schema = get_namespace_oid(DEFINITIONS_SCHEMA, false);
+	Oid			schema = get_namespace_oid(SE_DEFINITIONS_SCHEMA, false);
 	ObjectAddress view;
 	Oid			user;
 	int			security;
 
-	create->relation = makeRangeVar(DEFINITIONS_SCHEMA, definition_name(table, schema), -1);
+	create->relation = makeRangeVar(SE_DEFINITIONS_SCHEMA, definition_name(table, schema), -1);
 	create->tableElts = copyObject(columns);
 	create->oncommit = ONCOMMIT_NOOP;
 
@@ -201,9 +205,45 @@ create_definition(const RangeVar *table, List *columns, Query *query)
 	SetUserIdAndSecContext(user, security);
 
 	CommandCounterIncrement();
+	keep_to_owner(view.objectId, user);
 	StoreViewQuery(view.objectId, copyObject(query), false);
 	CommandCounterIncrement();
 	return view.objectId;
+}
+
+/*
+ * Take away what ALTER DEFAULT PRIVILEGES has granted. It is meant for the result:
+ * through the definition view others would read the stream, and write to it, with the
+ * owner's rights.
+ */
+static void
+keep_to_owner(Oid view, Oid owner)
+{
+	Relation	relations = table_open(RelationRelationId, RowExclusiveLock);
+	HeapTuple	tuple = SearchSysCacheCopy1(RELOID, ObjectIdGetDatum(view));
+	bool		isnull;
+	Datum		acl;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for relation %u", view);
+	acl = SysCacheGetAttr(RELOID, tuple, Anum_pg_class_relacl, &isnull);
+	if (!isnull)
+	{
+		Datum		values[Natts_pg_class] = {0};
+		bool		nulls[Natts_pg_class] = {false};
+		bool		replaces[Natts_pg_class] = {false};
+		Oid		   *members;
+		int			nmembers = aclmembers(DatumGetAclP(acl), &members);
+		HeapTuple	changed;
+
+		nulls[Anum_pg_class_relacl - 1] = true;
+		replaces[Anum_pg_class_relacl - 1] = true;
+		changed = heap_modify_tuple(tuple, RelationGetDescr(relations), values, nulls, replaces);
+		CatalogTupleUpdate(relations, &changed->t_self, changed);
+		updateAclDependencies(RelationRelationId, view, 0, owner, nmembers, members, 0, NULL);
+		CommandCounterIncrement();
+	}
+	table_close(relations, RowExclusiveLock);
 }
 
 /* "schema.name" of the result; a number is added if an older view, since renamed, has it. */

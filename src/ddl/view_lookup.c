@@ -8,6 +8,7 @@
 
 #include "base/compat.h"
 #include "catalog/namespace.h"
+#include "catalog/pg_authid.h"
 #include "ddl/ddl_internal.h"
 #include "meta/jobs.h"
 #include "miscadmin.h"
@@ -55,6 +56,15 @@ se_view_check_maintain(Oid view)
 {
 	if (!se_compat_may_maintain(view, GetUserId()))
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_MATVIEW, get_rel_name(view));
+}
+
+void
+se_view_check_watch(Oid view)
+{
+	if (pg_class_aclcheck(view, GetUserId(), ACL_SELECT) != ACLCHECK_OK &&
+		!se_compat_owns_relation(view, GetUserId()) &&
+		!has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS))
+		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_MATVIEW, get_rel_name(view));
 }
 
 /*

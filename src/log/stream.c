@@ -110,6 +110,10 @@ se_stream_info(Oid relation)
 	HeapTuple	tuple;
 	int			natts;
 
+	if (get_rel_name(relation) == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("relation with OID %u does not exist", relation)));
 	if (!se_stream_is(relation))
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
