@@ -16,6 +16,7 @@
 #include "base/fault.h"
 #include "base/settings.h"
 #include "base/compat.h"
+#include "mb/pg_wchar.h"
 #include "meta/jobs.h"
 #include "miscadmin.h"
 #include "pgstat.h"
@@ -32,9 +33,9 @@
 static SeJobSlot *MySlot = NULL;
 static bool MyEndIsOrderly = false;
 
-/* How we end, if nothing better is known. */
+/* How we end, if nothing better is known. Longer than what is kept of it: that is clipped between characters. */
 static int	fatal_sqlstate = ERRCODE_ADMIN_SHUTDOWN;
-static char fatal_message[SE_JOB_ERROR_LEN] = "the worker was terminated";
+static char fatal_message[SE_JOB_ERROR_LEN + MAX_MULTIBYTE_CHAR_LEN] = "the worker was terminated";
 static emit_log_hook_type next_log_hook = NULL;
 
 static SeTask *attach(Oid database, const SeTaskTicket *ticket);

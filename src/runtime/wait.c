@@ -48,6 +48,7 @@ typedef struct Look
 typedef bool (*Condition) (Oid job, const Look *look, void *arg);
 
 static void wait_until(Oid job, Condition condition, void *arg, int64 timeout_ms, const char *goal);
+static void refuse_in_worker(const char *name);
 static void wait_for_change(Oid job, ConditionVariable *cv, int worker_pid, TimestampTz end);
 static Look look_at(Oid job, const char *name);
 static void timed_out(const Look *look, const char *name, const char *goal) SE_NORETURN;
@@ -93,8 +94,10 @@ wait_until(Oid job, Condition condition, void *arg, int64 timeout_ms, const char
 	MemoryContext memory = AllocSetContextCreate(CurrentMemoryContext, "stream_engine wait",
 												 ALLOCSET_SMALL_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(memory);
-	Look		look = look_at(job, name);
+	Look		look;
 
+	refuse_in_worker(name);
+	look = look_at(job, name);
 	for (;;)
 	{
 		SeJobSlot  *slot = look.slot;
@@ -118,6 +121,30 @@ wait_until(Oid job, Condition condition, void *arg, int64 timeout_ms, const char
 	ConditionVariableCancelSleep();
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(memory);
+}
+
+/*
+ * A trigger or function that a job runs would wait for its own job, or round a circle of
+ * jobs, for ever.
+ */
+static void
+refuse_in_worker(const char *name)
+{
+	bool		worker = false;
+
+	LWLockAcquire(se_job_slot_lock(), LW_SHARED);
+	for (int i = 0; i < se_max_jobs && !worker; i++)
+	{
+		SeJobSlot  *slot = se_job_slot_at(i);
+
+		worker = slot->in_use && slot->worker_pid == MyProcPid;
+	}
+	LWLockRelease(se_job_slot_lock());
+	if (worker)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("continuous view \"%s\" cannot be waited for by the job of a continuous view", name ? name : "?"),
+				 errhint("Wait in a session of your own, not in a trigger or function that a view runs.")));
 }
 
 /*

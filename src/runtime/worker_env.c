@@ -6,12 +6,16 @@
  * that may not log in, and become the owner inside a restricted operation for as long
  * as anything of the user's can run. That includes the commit: deferred triggers run
  * in it. Settings a user's function changes are undone with the transaction.
+ *
+ * The owner is the session's user, too: functions that judge their caller by session_user
+ * or is_superuser, as SECURITY DEFINER ones do, must not take a view for an administrator.
  */
 #include "postgres.h"
 
 #include "access/htup_details.h"
 #include "access/xact.h"
 #include "base/compat.h"
+#include "catalog/pg_authid.h"
 #include "catalog/pg_class.h"
 #include "miscadmin.h"
 #include "nodes/parsenodes.h"
@@ -114,6 +118,8 @@ se_worker_begin(Oid relation, bool read_only)
 	ReleaseSysCache(tuple);
 
 	GetUserIdAndSecContext(&saved_user, &saved_context);
+	if (GetSessionUserId() != owner)
+		SetSessionAuthorization(owner, superuser_arg(owner));
 	SetUserIdAndSecContext(owner, saved_context | SECURITY_RESTRICTED_OPERATION);
 	guc_level = NewGUCNestLevel();
 	return true;
@@ -132,6 +138,7 @@ void
 se_worker_begin_own(void)
 {
 	StartTransactionCommand();
+	Assert(GetUserId() == BOOTSTRAP_SUPERUSERID);
 	PushActiveSnapshot(GetTransactionSnapshot());
 }
 
