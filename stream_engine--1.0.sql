@@ -2,6 +2,10 @@
 
 \echo Use "CREATE EXTENSION stream_engine" to load this file. \quit
 
+-- Only what is PostgreSQL's own is found by an unqualified name: the schema the query functions go into may be one
+-- that anybody can create in, and a view below must not pick up an operator somebody put there.
+SET LOCAL search_path = pg_catalog, pg_temp;
+
 CREATE SCHEMA stream_engine;
 GRANT USAGE ON SCHEMA stream_engine TO PUBLIC;
 
@@ -206,28 +210,30 @@ COMMENT ON FUNCTION stream_engine.why_waiting() IS 'what the server lacks for th
 COMMENT ON FUNCTION stream_engine.live_operators() IS 'counters of operators; see the view operators';
 COMMENT ON FUNCTION stream_engine.describe_position(bytea) IS 'a stored position of a source, for people';
 
+-- As in pg_stat_activity, everybody sees that a job is there, whose it is and in which process; the rest is for its owner
+-- and pg_read_all_stats.
 CREATE VIEW stream_engine.jobs WITH (security_barrier) AS
-    SELECT j.job AS view,
-           coalesce(l.state, CASE WHEN j.goal = 's' THEN 'stopped' WHEN j.goal = 'f' THEN 'failed'
-                                  WHEN w.why IS NOT NULL THEN 'waiting' ELSE 'starting' END) AS state,
-           c.relowner::regrole AS owner,
-           l.pid, coalesce(l.attempt, p.attempt) AS attempt, coalesce(l.failures, 0) AS failures, l.restart_at,
-           l.error_sqlstate, coalesce(l.error, CASE WHEN l.job IS NULL AND j.goal = 'r' THEN w.why END) AS error,
-           greatest(l.rows_in, p.rows_in, 0) AS rows_in, greatest(l.rows_out, p.rows_out, 0) AS rows_out,
-           coalesce(l.rows_not_taken, 0) AS rows_not_taken,
-           greatest(l.late_rows, p.late_rows, 0) AS late_rows, greatest(l.late_pairs, p.late_pairs, 0) AS late_pairs,
-           coalesce(l.pending_rows, 0) AS pending_rows,
-           coalesce(l.state_bytes, 0) AS state_bytes, coalesce(l.state_entries, 0) AS state_entries,
-           l.watermark, l.latency, l.busy_time
+    SELECT j.job AS view, d.state, c.relowner::regrole AS owner, l.pid, d.attempt, d.failures, l.restart_at,
+           l.error_sqlstate, d.error, d.rows_in, d.rows_out, d.rows_not_taken, d.late_rows, d.late_pairs,
+           d.pending_rows, d.state_bytes, d.state_entries, l.watermark, l.latency, l.busy_time
     FROM stream_engine.job_catalog j
          JOIN pg_catalog.pg_class c ON c.oid = j.job
          LEFT JOIN stream_engine.live_jobs() l ON l.job = j.job
          CROSS JOIN stream_engine.why_waiting() w(why)
          LEFT JOIN LATERAL (
-             SELECT max(attempt) AS attempt, sum(rows_in)::bigint AS rows_in, max(rows_out) AS rows_out,
-                    max(late_rows) AS late_rows, max(late_pairs) AS late_pairs
-             FROM stream_engine.job_positions WHERE job = j.job) p ON true
-    WHERE pg_has_role(c.relowner, 'USAGE') OR pg_has_role('pg_read_all_stats', 'USAGE');
+             SELECT coalesce(l.state, CASE WHEN j.goal = 's' THEN 'stopped' WHEN j.goal = 'f' THEN 'failed'
+                                           WHEN w.why IS NOT NULL THEN 'waiting' ELSE 'starting' END) AS state,
+                    coalesce(l.error, CASE WHEN l.job IS NULL AND j.goal = 'r' THEN w.why END) AS error,
+                    coalesce(l.attempt, max(p.attempt)) AS attempt, coalesce(l.failures, 0) AS failures,
+                    greatest(l.rows_in, sum(p.rows_in)::bigint, 0) AS rows_in,
+                    greatest(l.rows_out, max(p.rows_out), 0) AS rows_out,
+                    coalesce(l.rows_not_taken, 0) AS rows_not_taken,
+                    greatest(l.late_rows, max(p.late_rows), 0) AS late_rows,
+                    greatest(l.late_pairs, max(p.late_pairs), 0) AS late_pairs,
+                    coalesce(l.pending_rows, 0) AS pending_rows,
+                    coalesce(l.state_bytes, 0) AS state_bytes, coalesce(l.state_entries, 0) AS state_entries
+             FROM stream_engine.job_positions p WHERE p.job = j.job
+             HAVING pg_has_role(c.relowner, 'USAGE') OR pg_has_role('pg_read_all_stats', 'USAGE')) d ON true;
 
 CREATE VIEW stream_engine.operators WITH (security_barrier) AS
     SELECT l.job::regclass AS view, l.operator, l.kind, l.rows_in, l.rows_out, l.watermark, l.state_bytes, l.state_entries

@@ -3,9 +3,10 @@
  *		What the job slots say right now, as rows: the functions under the monitoring views.
  *
  * Runs in: sessions. Identity and life of a slot are copied under its lock; counters
- * are read without one, each of them right by itself. A role sees the jobs whose
- * result it owns (or has the privileges of the owner), and all of them with the
- * privileges of pg_read_all_stats, as in pg_stat_activity.
+ * are read without one, each of them right by itself. As in pg_stat_activity, a role
+ * sees everything of the jobs whose result it owns (or has the privileges of the owner),
+ * and of all of them with the privileges of pg_read_all_stats; of the others it sees that
+ * they are there, and their process.
  *
  * The views themselves (stream_engine--1.0.sql) join this with our catalog tables.
  */
@@ -62,6 +63,8 @@ static bool copy_life(int i, SeJobSlot **slot, Life *life);
 static bool may_see(Oid job);
 static void put(Row *row, Datum value);
 static void put_null(Row *row);
+static void put_stranger(Row *row, const Life *life, int columns);
+static void put_pid(Row *row, int pid);
 static void put_text(Row *row, const char *value);
 static void put_count(Row *row, uint64 value);
 static void put_time(Row *row, int64 value);
@@ -86,13 +89,16 @@ stream_engine_live_jobs(PG_FUNCTION_ARGS)
 
 		if (!copy_life(i, &slot, &life))
 			continue;
+		if (!may_see(life.job))
+		{
+			put_stranger(&row, &life, result->setDesc->natts);
+			tuplestore_putvalues(result->setResult, result->setDesc, row.values, row.nulls);
+			continue;
+		}
 #define COUNTER(c) pg_atomic_read_u64(&slot->counters[c])
 		put(&row, ObjectIdGetDatum(life.job));
 		put_text(&row, se_job_state_name(life.state));
-		if (life.pid != 0)
-			put(&row, Int32GetDatum(life.pid));
-		else
-			put_null(&row);
+		put_pid(&row, life.pid);
 		put_count(&row, life.attempt);
 		put(&row, Int32GetDatum(life.failures));
 		put_time(&row, life.state == SE_JOB_RESTARTING ? life.restart_at : 0);
@@ -141,7 +147,7 @@ stream_engine_live_operators(PG_FUNCTION_ARGS)
 		SeJobSlot  *slot;
 		Life		life;
 
-		if (!copy_life(i, &slot, &life))
+		if (!copy_life(i, &slot, &life) || !may_see(life.job))
 			continue;
 		for (int o = 0; o < SE_JOB_MAX_OPERATORS; o++)
 		{
@@ -187,7 +193,7 @@ stream_engine_describe_position(PG_FUNCTION_ARGS)
 	PG_RETURN_TEXT_P(cstring_to_text(se_source_describe(VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes))));
 }
 
-/* Copy identity and life of the i-th slot; false if it is not for this user to see. */
+/* Copy identity and life of the i-th slot; false if no job of this database has it. */
 static bool
 copy_life(int i, SeJobSlot **slot, Life *life)
 {
@@ -205,15 +211,14 @@ copy_life(int i, SeJobSlot **slot, Life *life)
 	life->sqlstate = (*slot)->error_sqlstate;
 	strlcpy(life->error, (*slot)->error, sizeof(life->error));
 	LWLockRelease(se_job_slot_lock());
-	if (!ours || !may_see(life->job))
-		return false;
 
 	/* It runs, but nobody keeps its WAL: a restart might not find it. */
-	if (life->error[0] == '\0')
+	if (ours && life->error[0] == '\0')
 		(void) se_job_slot_get_retention(MyDatabaseId, &life->sqlstate, life->error);
-	return true;
+	return ours;
 }
 
+/* Is the job the current user's, or are all? */
 static bool
 may_see(Oid job)
 {
@@ -228,6 +233,17 @@ may_see(Oid job)
 		has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS);
 }
 
+/* What everybody may know of a job: it is there, in this process. */
+static void
+put_stranger(Row *row, const Life *life, int columns)
+{
+	put(row, ObjectIdGetDatum(life->job));
+	put_null(row);				/* state */
+	put_pid(row, life->pid);
+	while (row->n < columns)
+		put_null(row);
+}
+
 static void
 put(Row *row, Datum value)
 {
@@ -240,6 +256,15 @@ put_null(Row *row)
 {
 	Assert(row->n < MAX_COLUMNS);
 	row->nulls[row->n++] = true;
+}
+
+static void
+put_pid(Row *row, int pid)
+{
+	if (pid != 0)
+		put(row, Int32GetDatum(pid));
+	else
+		put_null(row);
 }
 
 static void
