@@ -165,9 +165,9 @@ wake_announced(XactEvent event, void *arg)
 
 /*
  * DROP EXTENSION locks our tables and all views, in an order of its own, and would
- * deadlock with the workers that are at work on them; a script of ALTER EXTENSION … UPDATE
- * may change any of our tables. Without CASCADE a DROP of an extension that is in use
- * is an error, which disturbs nobody.
+ * deadlock with the workers that are at work on them, also without CASCADE, when it
+ * finds out only afterwards that it must not; a script of ALTER EXTENSION … UPDATE may
+ * change any of our tables.
  */
 bool
 se_extension_door(SeUtility *utility)
@@ -185,8 +185,6 @@ se_extension_door(SeUtility *utility)
 		foreach(cell, ((DropStmt *) statement)->objects)
 			ours |= strcmp(strVal(lfirst(cell)), "stream_engine") == 0;
 	if (!ours || !se_compat_owns_extension(get_extension_oid("stream_engine", false), GetUserId()))
-		return false;
-	if (IsA(statement, DropStmt) && ((DropStmt *) statement)->behavior == DROP_RESTRICT && se_jobs_list() != NIL)
 		return false;
 	lock_out_workers(catalog);
 	return false;
