@@ -45,14 +45,16 @@ FROM stream_engine.jobs j JOIN pg_stat_activity a USING (pid);
 SELECT count(*) FROM stream_engine.job_errors;
 SELECT count(*) FROM stream_engine.state_chunks;
 
--- explain: the plan without counters; and waiting for a state would tell it
+-- a plan shows what the owner's functions returned, and waiting for a state would tell it; SELECT is enough for both
 SELECT stream_engine.explain('n');
+SELECT stream_engine.check_stream('s');
 SELECT stream_engine.wait_state('n', 'running');
 SET ROLE regress_monitor;
 SELECT stream_engine.wait_state('n', 'running');
 RESET ROLE;
 GRANT SELECT ON n TO regress_other;
 SET ROLE regress_other;
+SELECT stream_engine.explain('n');
 SELECT stream_engine.wait_state('n', 'running');
 RESET ROLE;
 

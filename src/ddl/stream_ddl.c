@@ -40,9 +40,11 @@
 #include "foreign/foreign.h"
 #include "log/layout.h"
 #include "log/stream.h"
+#include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
+#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/guc.h"
@@ -345,8 +347,15 @@ stream_engine_check_stream(PG_FUNCTION_ARGS)
 {
 	Oid			relation = PG_GETARG_OID(0);
 	SeStreamInfo *info = se_stream_info(relation);
-	Relation	stream = table_open(relation, AccessShareLock);
+	Relation	stream;
 
+	/* What is planned for it may run functions of the stream's owner. */
+	if (pg_class_aclmask(relation, GetUserId(), ACL_SELECT | ACL_INSERT, ACLMASK_ANY) == 0 &&
+		pg_attribute_aclcheck_all(relation, GetUserId(), ACL_SELECT, ACLMASK_ANY) != ACLCHECK_OK &&
+		pg_attribute_aclcheck_all(relation, GetUserId(), ACL_INSERT, ACLMASK_ANY) != ACLCHECK_OK &&
+		!se_compat_owns_relation(relation, GetUserId()))
+		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_FOREIGN_TABLE, get_rel_name(relation));
+	stream = table_open(relation, AccessShareLock);
 	check_columns(stream, info);
 	(void) se_stream_watermark_expr(stream, info);
 	table_close(stream, AccessShareLock);

@@ -3,9 +3,9 @@
  *		stream_engine.explain(text): the dataflow of a view or of a query, as a tree.
  *
  * The argument is the name of a continuous view, or the text of a query: a SELECT, or
- * a whole CREATE MATERIALIZED VIEW ... AS SELECT. For a view whose job runs each node
- * shows its live counters, to its owner and to who has the privileges of
- * pg_read_all_stats. Runs in: sessions.
+ * a whole CREATE MATERIALIZED VIEW ... AS SELECT. The plan of a view is for who may
+ * select from it; for a view whose job runs each node shows its live counters, to its
+ * owner and to who has the privileges of pg_read_all_stats. Runs in: sessions.
  */
 #include "postgres.h"
 
@@ -166,7 +166,13 @@ explain_view(const char *name)
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("\"%s\" is not a continuous view", get_rel_name(view)),
 				 errhint("Give the name of a continuous view, or the text of a query.")));
-	/* the plan is no secret, the counters are: as for the monitoring views */
+
+	/*
+	 * A plan says more than the view's definition: its constants are what the owner's functions returned, and these
+	 * are run for it.
+	 */
+	if (!may_see_counters(view) && pg_class_aclcheck(view, GetUserId(), ACL_SELECT) != ACLCHECK_OK)
+		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_MATVIEW, get_rel_name(view));
 	live.slot = may_see_counters(view) ? running_slot(view, &live.generation) : NULL;
 	return se_graph_print(plan_as_owner(meta), live.slot ? annotate : NULL, &live);
 }
