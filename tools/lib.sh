@@ -67,6 +67,24 @@ se_apt_install() {
 	[ $status = 0 ] || { say "$output"; die "apt-get install $* failed"; }
 }
 
+# se_unpack PACKAGE: its files, and those of what it needs and is not here, in tmp/PACKAGE. Nothing is installed and no
+# service is started. Status 1, silently, if it cannot be had.
+se_unpack() {
+	local into=$top/tmp/$1 needed
+	[ ! -d "$into" ] || return 0
+	[ "$(id -u)" = 0 ] && command -v apt-get >/dev/null || return 1
+	rm -rf "$into.partial"
+	mkdir -p "$into.partial"
+	(
+		cd "$into.partial" || exit 1
+		apt-get install -s --no-install-recommends "$1" >plan || { apt-get update -qq && apt-get install -s --no-install-recommends "$1" >plan; } || exit 1
+		needed=$(sed -n 's/^Inst \([^ ]*\) .*/\1/p' plan)
+		[ -n "$needed" ] && apt-get download -qq $needed || exit 1
+		for package in *.deb; do dpkg-deb -x "$package" . || exit 1; done
+		rm -f plan *.deb
+	) >/dev/null 2>&1 </dev/null && mv "$into.partial" "$into"
+}
+
 # ---------------------------------------------------------------- build
 
 # se_private_copy PREFIX: a PostgreSQL of our own, so that installing touches no system folder. Sets $bin.

@@ -105,19 +105,32 @@ copy is what a COPY … FROM STDIN is given; a COPY … TO STDOUT has {copied}.
 sub sync
 {
 	my ($self, %args) = @_;
-	my @expect = @{ $self->{expect} // [] };
+	$self->send;
+	return $self->answers(%args);
+}
 
-	$self->{expect} = [];
+=head2 send, @results = answers(copy => data)
+
+sync in two halves, for what has to wait for another session.
+
+=cut
+
+sub send
+{
+	my ($self) = @_;
 	$self->{out} .= 'S' . pack('N', 4);
 	$self->push_out;
-	return $self->answers(\@expect, %args);
+	return;
 }
 
 sub answers
 {
-	my ($self, $expect, %args) = @_;
+	my ($self, %args) = @_;
+	my @expect = @{ $self->{expect} // [] };
 	my @results;
 	my $result = {};
+
+	$self->{expect} = [];
 
 	while (1)
 	{
@@ -143,7 +156,7 @@ sub answers
 			$result = {};
 		}
 	}
-	push @results, { skipped => 1 } while @results < @$expect;
+	push @results, { skipped => 1 } while @results < @expect;
 	return @results;
 }
 
@@ -189,14 +202,35 @@ prepare without a name, and execute.
 sub run
 {
 	my ($self, $sql, $params, %args) = @_;
-	$self->put_parse('', $sql);
-	$self->put_bind('', '', $params, %args);
-	$self->put_execute('', $args{max});
+	$self->put_run($sql, $params, %args);
 	my ($parsed, $bound, $executed) = $self->sync(%args);
 	return $parsed->{error} ? $parsed : $bound->{error} ? $bound : $executed;
 }
 
-=head2 close, status (I, T or E of the transaction), notices
+sub put_run
+{
+	my ($self, $sql, $params, %args) = @_;
+	$self->put_parse('', $sql);
+	$self->put_bind('', '', $params, %args);
+	$self->put_execute('', $args{max});
+	return;
+}
+
+=head2 outcome(result)
+
+What came of a statement, as one string: rows (NULL is a dot), the tag, or the error.
+
+=cut
+
+sub outcome
+{
+	my ($result) = @_;
+	return "$result->{error}{C}: $result->{error}{M}" if $result->{error};
+	return join(' ', map { join('|', map { $_ // '.' } @$_) } @{ $result->{rows} }) if $result->{rows};
+	return $result->{tag};
+}
+
+=head2 close, abandon (as a client that dies), status (I, T or E of the transaction), notices
 
 =cut
 
@@ -208,6 +242,8 @@ sub close
 	$self->{socket}->close;
 	return;
 }
+
+sub abandon { $_[0]->{socket}->close; return; }
 
 sub status { return $_[0]->{status}; }
 

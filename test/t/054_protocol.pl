@@ -9,14 +9,7 @@ my $node = StreamEngine->new('protocol');
 my $wire = Wire->new($node);
 my ($int8, $int4, $text, $timestamptz, $regclass) = (20, 23, 25, 1184, 2205);
 
-# What came of a statement, as one string: rows (NULL is a dot), the tag, or the error.
-sub outcome
-{
-	my ($result) = @_;
-	return "$result->{error}{C}: $result->{error}{M}" if $result->{error};
-	return join(' ', map { join('|', map { $_ // '.' } @$_) } @{ $result->{rows} }) if $result->{rows};
-	return $result->{tag};
-}
+*outcome = \&Wire::outcome;
 
 sub executes
 {
@@ -144,9 +137,7 @@ executes('all of g', [], '7|2|new');
 
 # ---- Portals that are read in portions.
 
-$wire->put_parse('', 'BEGIN');
-$wire->put_bind('', '');
-$wire->put_execute('');
+$wire->put_run('BEGIN');
 $wire->put_parse('portions', 'SELECT v FROM s WHERE k = 1 ORDER BY ts LIMIT 5');
 $wire->put_bind('portal', 'portions');
 $wire->put_describe('P', 'portal');
@@ -166,12 +157,7 @@ $wire->run('ROLLBACK');
 
 sub pipeline
 {
-	foreach my $sql (@_)
-	{
-		$wire->put_parse('', $sql);
-		$wire->put_bind('', '');
-		$wire->put_execute('');
-	}
+	$wire->put_run($_) foreach @_;
 	my @each = $wire->sync;
 	my @outcomes;
 	while (my @three = splice(@each, 0, 3))
