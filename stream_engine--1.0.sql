@@ -16,28 +16,43 @@ GRANT USAGE ON SCHEMA stream_engine_definitions TO PUBLIC;
 
 -- ------------------------------------------------------------------ catalog
 
--- One row per continuous view (meta/jobs.c).
+-- A relation by its name, as regclass; but a name that does not exist is read as none, so that
+-- a relation a dump left out does not keep the rows of the others out (ddl/restore_rows.c).
+CREATE TYPE stream_engine.relation;
+CREATE FUNCTION stream_engine.relation_in(cstring) RETURNS stream_engine.relation
+    LANGUAGE c STABLE STRICT AS 'MODULE_PATHNAME', 'stream_engine_relation_in';
+CREATE FUNCTION stream_engine.relation_out(stream_engine.relation) RETURNS cstring
+    LANGUAGE c STABLE STRICT AS 'MODULE_PATHNAME', 'stream_engine_relation_out';
+CREATE TYPE stream_engine.relation (INPUT = stream_engine.relation_in, OUTPUT = stream_engine.relation_out, LIKE = oid);
+CREATE CAST (stream_engine.relation AS oid) WITHOUT FUNCTION AS IMPLICIT;
+CREATE CAST (stream_engine.relation AS regclass) WITHOUT FUNCTION AS IMPLICIT;
+
+-- One row per continuous view (meta/jobs.c). This table, positions and state are dumped by pg_dump;
+-- we write them below the executor, so kept_oids is false exactly in rows that came out of a dump.
 CREATE TABLE stream_engine.job_catalog (
-    job               regclass PRIMARY KEY,      -- result table
-    definition        regclass NOT NULL,         -- definition view
+    job               stream_engine.relation PRIMARY KEY,   -- result table
+    definition        stream_engine.relation NOT NULL,      -- definition view
     goal              "char" NOT NULL,           -- r = run, s = stopped by a person, f = failed
     options           text[] NOT NULL,           -- name=value
     settings          text[] NOT NULL,           -- name=value, of the creating session (N20)
     system_identifier bigint NOT NULL,           -- identity (N16)
     database_oid      oid NOT NULL,
     job_oid           oid NOT NULL,
-    pg_major          int NOT NULL
+    pg_major          int NOT NULL,
+    kept_oids         bool NOT NULL GENERATED ALWAYS AS (false) STORED
 );
 
 -- One row per source of a unit, moved in the commit that holds everything derived from it (I8).
 CREATE TABLE stream_engine.job_positions (
-    job         regclass NOT NULL,
+    job         stream_engine.relation NOT NULL,
     unit        int NOT NULL,
     source      int NOT NULL,
     attempt     bigint NOT NULL,
     position    bytea NOT NULL,
     fingerprint bigint NOT NULL,
+    shape       bigint NOT NULL,
     chunk_seq   bigint NOT NULL,
+    result_rows bigint NOT NULL,                 -- of the whole result, as of this commit
     rows_in     bigint NOT NULL,
     rows_out    bigint NOT NULL,
     late_rows   bigint NOT NULL,
@@ -49,7 +64,7 @@ ALTER TABLE stream_engine.job_positions ALTER position SET STORAGE PLAIN;
 
 -- Operator state, packed (checkpoint/store.c).
 CREATE TABLE stream_engine.state_chunks (
-    job   regclass NOT NULL,
+    job   stream_engine.relation NOT NULL,
     unit  int NOT NULL,
     seq   bigint NOT NULL,
     data  bytea NOT NULL,
@@ -79,7 +94,29 @@ CREATE TABLE stream_engine.job_errors (
     PRIMARY KEY (job, seq)
 );
 
+-- One row while the streams of the database take no rows (meta/drained.c). Not dumped: a copy takes rows.
+CREATE TABLE stream_engine.drained (
+    id     int PRIMARY KEY,
+    since  timestamptz NOT NULL,
+    role   text NOT NULL
+);
+
+-- Rows of views that a restore does not have are left out.
+CREATE FUNCTION stream_engine.take_restored_row() RETURNS trigger
+    LANGUAGE c AS 'MODULE_PATHNAME', 'stream_engine_take_restored_row';
+CREATE TRIGGER restored BEFORE INSERT ON stream_engine.job_catalog
+    FOR EACH ROW EXECUTE FUNCTION stream_engine.take_restored_row();
+CREATE TRIGGER restored BEFORE INSERT ON stream_engine.job_positions
+    FOR EACH ROW EXECUTE FUNCTION stream_engine.take_restored_row();
+CREATE TRIGGER restored BEFORE INSERT ON stream_engine.state_chunks
+    FOR EACH ROW EXECUTE FUNCTION stream_engine.take_restored_row();
+
+SELECT pg_catalog.pg_extension_config_dump('stream_engine.job_catalog', '');
+SELECT pg_catalog.pg_extension_config_dump('stream_engine.job_positions', '');
+SELECT pg_catalog.pg_extension_config_dump('stream_engine.state_chunks', '');
+
 REVOKE ALL ON ALL TABLES IN SCHEMA stream_engine FROM PUBLIC;
+GRANT SELECT ON stream_engine.drained TO PUBLIC;
 
 
 -- ------------------------------------------------------------------ streams
@@ -158,6 +195,19 @@ CREATE FUNCTION stream_engine.stop(view regclass) RETURNS void
     LANGUAGE c STRICT AS 'MODULE_PATHNAME', 'stream_engine_stop';
 CREATE FUNCTION stream_engine.start(view regclass, skip text DEFAULT NULL) RETURNS void
     LANGUAGE c AS 'MODULE_PATHNAME', 'stream_engine_start';
+CREATE FUNCTION stream_engine.resume_restored(view regclass, mode text,
+        OUT stream regclass, OUT "position" text, OUT commit_time timestamptz, OUT watermark timestamptz)
+    RETURNS SETOF record LANGUAGE c AS 'MODULE_PATHNAME', 'stream_engine_resume_restored';
+COMMENT ON FUNCTION stream_engine.resume_restored(regclass, text) IS
+    'a view that came out of a dump, a copied database or pg_upgrade runs again: ''continue'' from its state, or ''restart'' from nothing';
+CREATE FUNCTION stream_engine.drain(leave_out_stopped bool DEFAULT false) RETURNS void
+    LANGUAGE c STRICT AS 'MODULE_PATHNAME', 'stream_engine_drain';
+CREATE FUNCTION stream_engine.undrain() RETURNS void
+    LANGUAGE c AS 'MODULE_PATHNAME', 'stream_engine_undrain';
+COMMENT ON FUNCTION stream_engine.drain(bool) IS
+    'the streams of this database take no more rows until undrain(); returns when all views reflect all rows there are';
+COMMENT ON FUNCTION stream_engine.undrain() IS
+    'the streams of this database take rows again';
 CREATE FUNCTION stream_engine.wait_for(view regclass, lsn pg_lsn, timeout interval DEFAULT NULL) RETURNS void
     LANGUAGE c AS 'MODULE_PATHNAME', 'stream_engine_wait_for';
 CREATE FUNCTION stream_engine.wait_state(view regclass, state text, timeout interval DEFAULT NULL) RETURNS void
@@ -213,7 +263,7 @@ COMMENT ON FUNCTION stream_engine.describe_position(bytea) IS 'a stored position
 -- As in pg_stat_activity, everybody sees that a job is there, whose it is and in which process; the rest is for its owner
 -- and pg_read_all_stats.
 CREATE VIEW stream_engine.jobs WITH (security_barrier) AS
-    SELECT j.job AS view, d.state, c.relowner::regrole AS owner, l.pid, d.attempt, d.failures, l.restart_at,
+    SELECT j.job::regclass AS view, d.state, c.relowner::regrole AS owner, l.pid, d.attempt, d.failures, l.restart_at,
            l.error_sqlstate, d.error, d.rows_in, d.rows_out, d.rows_not_taken, d.late_rows, d.late_pairs,
            d.pending_rows, d.state_bytes, d.state_entries, l.watermark, l.latency, l.busy_time
     FROM stream_engine.job_catalog j
@@ -223,7 +273,9 @@ CREATE VIEW stream_engine.jobs WITH (security_barrier) AS
          LEFT JOIN LATERAL (
              SELECT coalesce(l.state, CASE WHEN j.goal = 's' THEN 'stopped' WHEN j.goal = 'f' THEN 'failed'
                                            WHEN w.why IS NOT NULL THEN 'waiting' ELSE 'starting' END) AS state,
-                    coalesce(l.error, CASE WHEN l.job IS NULL AND j.goal = 'r' THEN w.why END) AS error,
+                    coalesce(CASE WHEN l.state = 'dormant' THEN 'it came from a dump or another database, cluster or version; '
+                                      'see stream_engine.resume_restored' END,
+                             l.error, CASE WHEN l.job IS NULL AND j.goal = 'r' THEN w.why END) AS error,
                     coalesce(l.attempt, max(p.attempt)) AS attempt, coalesce(l.failures, 0) AS failures,
                     greatest(l.rows_in, sum(p.rows_in)::bigint, 0) AS rows_in,
                     greatest(l.rows_out, max(p.rows_out), 0) AS rows_out,
@@ -253,7 +305,7 @@ CREATE VIEW stream_engine.job_streams AS
     SELECT r.job, r.relation AS stream FROM reads r JOIN pg_catalog.pg_class t ON t.oid = r.relation AND t.relkind = 'f';
 
 CREATE VIEW stream_engine.sources WITH (security_barrier) AS
-    SELECT j.job AS view, p.unit, p.source, s.stream,
+    SELECT j.job::regclass AS view, p.unit, p.source, s.stream,
            stream_engine.describe_position(p."position") AS "position",
            l.read_lsn, l.reflected_lsn, l.restart_lsn,
            greatest(pg_wal_lsn_diff(n.lsn, l.reflected_lsn), 0)::bigint AS lag_bytes,
@@ -297,7 +349,7 @@ CREATE VIEW stream_engine.streams WITH (security_barrier) AS
          LEFT JOIN (
              SELECT stream, min(since) AS since FROM stream_engine.stream_layouts GROUP BY stream) b ON b.stream = c.oid
          LEFT JOIN LATERAL (
-             SELECT array_agg(r.job ORDER BY r.job::text) AS views, min(l.restart_lsn) AS restart_lsn
+             SELECT array_agg(r.job::regclass ORDER BY r.job::text) AS views, min(l.restart_lsn) AS restart_lsn
              FROM stream_engine.job_streams r LEFT JOIN stream_engine.live_jobs() l ON l.job = r.job
              WHERE r.stream = c.oid) v ON true
          LEFT JOIN LATERAL (
@@ -316,7 +368,7 @@ CREATE VIEW stream_engine.streams WITH (security_barrier) AS
     WHERE pg_has_role(c.relowner, 'USAGE') OR pg_has_role('pg_read_all_stats', 'USAGE');
 
 CREATE VIEW stream_engine.checkpoints WITH (security_barrier) AS
-    SELECT j.job AS view, p.unit, p.attempt, p.last_chunk,
+    SELECT j.job::regclass AS view, p.unit, p.attempt, p.last_chunk,
            l.commits, l.commit_time, l.written_bytes,
            l.last_commit, l.last_commit_time, l.last_written_bytes, l.stored_bytes,
            t.dead_bytes, t.last_vacuum

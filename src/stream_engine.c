@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/compat.h"
+#include "base/draining.h"
 #include "base/fault.h"
 #include "base/holds.h"
 #include "base/job_slot.h"
@@ -34,6 +35,7 @@ _PG_init(void)
 	/* base */
 	se_job_slot_init();
 	se_holds_init();
+	se_draining_init();
 	se_clock_init();
 	se_fault_init();
 

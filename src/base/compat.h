@@ -233,6 +233,13 @@ se_compat_my_proc_number(void)
 #define se_compat_may_maintain(relation, user) se_compat_owns_relation(relation, user)
 #endif
 
+/* The parts of a qualified name. A macro, so that only its user needs utils/regproc.h. */
+#if PG_VERSION_NUM >= 160000
+#define se_compat_qualified_names(text) stringToQualifiedNameList(text, NULL)
+#else
+#define se_compat_qualified_names(text) stringToQualifiedNameList(text)
+#endif
+
 /* Does an ALTER CONSTRAINT make it initially deferred? `def` is the command's node. */
 #if PG_VERSION_NUM >= 180000
 #define se_compat_alters_to_deferred(def) (castNode(ATAlterConstraint, def)->initdeferred)

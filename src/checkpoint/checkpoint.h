@@ -38,7 +38,10 @@ extern int64 se_store_finish(SeStore *store);
 extern uint64 se_store_last_bytes(const SeStore *store);
 extern uint64 se_store_total_bytes(const SeStore *store);
 
-/* Delete all chunks of a job. For DROP. */
+/* Are the chunks of a unit there without a gap, as its newest one says they must be? Needs a transaction. */
+extern bool se_store_is_complete(Oid job, int unit, int64 last_seq);
+
+/* Delete all chunks of a job. For DROP, and for a job that begins anew. */
 extern void se_store_delete_job(Oid job);
 
 #endif							/* SE_CHECKPOINT_H */

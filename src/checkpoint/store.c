@@ -119,6 +119,7 @@ static void write_group(SeStore *store);
 static void reclaim(SeStore *store, SeOperator **operators, int noperators, uint64 excess);
 static void delete_run(SeStore *store, List *run);
 static void deliver(void *arg, int operator_id, const void *record, Size len);
+static void ignore(void *arg, int operator_id, const void *record, Size len);
 static void chunk_scan_begin(ChunkScan *scan, Relation table, const SeStore *store, int64 from);
 static bool chunk_scan_next(ChunkScan *scan);
 static void chunk_scan_end(ChunkScan *scan);
@@ -256,6 +257,44 @@ uint64
 se_store_total_bytes(const SeStore *store)
 {
 	return store->total_bytes;
+}
+
+/* Runs in: the session that resumes a restored job, which has no worker yet. */
+bool
+se_store_is_complete(Oid job, int unit, int64 last_seq)
+{
+	SeStore		store = {.job = job,.unit = unit,.last_seq = last_seq};
+	Relation	table = se_table_open("state_chunks", AccessShareLock);
+	SeChunkReader reader;
+	ChunkScan	scan;
+	int64		oldest = 0;
+	int64		said_oldest = 0;
+	int64		next = 0;
+	bool		gap = false;
+
+	se_chunk_reader_init(&reader, ignore, NULL);
+	chunk_scan_begin(&scan, table, &store, 0);
+	while (!gap && chunk_scan_next(&scan) && scan.seq <= last_seq)
+	{
+		CHECK_FOR_INTERRUPTS();
+		gap = next != 0 && scan.seq != next;
+		oldest = next == 0 ? scan.seq : oldest;
+		next = scan.seq + 1;
+		/* a first chunk that continues a record says itself that another is missing */
+		gap |= reader.partial == NULL && ((SeChunkHeader *) scan.bytes)->continued != 0;
+		if (!gap)
+			said_oldest = se_chunk_read(&reader, scan.bytes, scan.len);
+	}
+	chunk_scan_end(&scan);
+	table_close(table, AccessShareLock);
+	if (last_seq == 0)
+		return next == 0;
+	return !gap && next == last_seq + 1 && said_oldest == oldest && reader.partial == NULL;
+}
+
+static void
+ignore(void *arg, int operator_id, const void *record, Size len)
+{
 }
 
 /* Runs in: the session that drops the job, with the lock of DROP on its result table. */

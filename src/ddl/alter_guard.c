@@ -46,8 +46,6 @@ static void refuse_deferred(Oid view);
 static void refuse_transition_tables(Oid view);
 static void take_our_options(Oid view, const SeJobMeta *job, AlterTableStmt *stmt);
 static int	columns_of(Oid relation);
-static Oid	owner_of(Oid relation);
-static void follow_owner(Oid view, Oid definition);
 
 bool
 se_alter_guard(SeUtility *utility)
@@ -97,7 +95,7 @@ alter_table(SeUtility *utility)
 	if (stmt->cmds != NIL)
 		se_utility_pass_on(utility);
 	if (get_rel_relkind(view) != '\0')
-		follow_owner(view, job->definition);
+		se_view_follow_owner(view, job->definition);
 	return true;
 }
 
@@ -261,9 +259,8 @@ columns_of(Oid relation)
 	return columns;
 }
 
-/* Owner of a relation, InvalidOid if it is gone. */
-static Oid
-owner_of(Oid relation)
+Oid
+se_view_owner(Oid relation)
 {
 	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relation));
 	Oid			owner = InvalidOid;
@@ -276,12 +273,12 @@ owner_of(Oid relation)
 	return owner;
 }
 
-/* Give the definition view the owner of the result, if it has another. */
-static void
-follow_owner(Oid view, Oid definition)
+void
+se_view_follow_owner(Oid view, Oid definition)
 {
-	Oid			owner = owner_of(view);
+	Oid			owner = se_view_owner(view);
+	Oid			other = se_view_owner(definition);
 
-	if (owner_of(definition) != owner)
+	if (OidIsValid(other) && other != owner)
 		ATExecChangeOwner(definition, owner, true, AccessExclusiveLock);
 }

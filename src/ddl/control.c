@@ -196,7 +196,7 @@ check_is_ours(Oid view)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("continuous view \"%s\" is dormant", get_rel_name(view)),
 				 errdetail("It was created in another database, cluster or major version, whose log this one does not have."),
-				 errhint("Drop it and create it again.")));
+				 errhint("Use stream_engine.resume_restored(view, 'continue'), or 'restart', or drop it.")));
 }
 
 /* The state of a name; the error lists the names there are. */

@@ -38,7 +38,6 @@ static Query *query_of(CreateTableAsStmt *stmt);
 static void name_columns(Query *query, List *names);
 static SeGraph *plan(Query *query, const char *query_string);
 static void insert_job(const SeViewParts *parts, const SeGraph *graph, List *options, bool run);
-static bool has_row_from_the_start(const SeGraph *graph);
 
 bool
 se_create_view(SeUtility *utility)
@@ -89,7 +88,7 @@ create(SeUtility *utility, void *arg)
 	insert_job(&parts, graph, options, !stmt->into->skipData);
 	se_start_position(parts.table, graph,
 					  strcmp(se_view_options_value(options, "start"), "earliest") == 0);
-	if (has_row_from_the_start(graph))
+	if (se_first_row_is_due(graph))
 		se_first_row_insert(parts.table, query, utility->query_string);
 
 	se_write_guard_changed(parts.table);
@@ -194,27 +193,8 @@ insert_job(const SeViewParts *parts, const SeGraph *graph, List *options, bool r
 	meta.options = options;
 	meta.settings = se_view_settings_capture();
 	meta.streams = graph->streams;
-	meta.system_identifier = GetSystemIdentifier();
-	meta.database = MyDatabaseId;
-	meta.catalog_oid = parts->table;
-	meta.pg_major = SE_COMPAT_PG_MAJOR;
+	se_jobs_identify(&meta);
 	se_jobs_insert(&meta);
-}
-
-/* An aggregate over everything has its one row before any input. */
-static bool
-has_row_from_the_start(const SeGraph *graph)
-{
-	ListCell   *cell;
-
-	foreach(cell, graph->nodes)
-	{
-		SeNode	   *node = lfirst(cell);
-
-		if (node->kind == SE_NODE_GROUP_AGG && ((SeGroupAggNode *) node)->keys == NIL)
-			return true;
-	}
-	return false;
 }
 
 /*

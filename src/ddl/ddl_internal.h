@@ -75,6 +75,13 @@ extern void se_view_check_not_changed(Oid view);
 /* The schema of definition views. */
 #define SE_DEFINITIONS_SCHEMA "stream_engine_definitions"
 
+/*
+ * ddl/alter_guard.c: the owner of a result or a definition, InvalidOid if it is gone; and
+ * give the definition, if there is one, the owner of the result.
+ */
+extern Oid	se_view_owner(Oid relation);
+extern void se_view_follow_owner(Oid view, Oid definition);
+
 /* ddl/result_table.c: what a continuous view consists of. */
 typedef struct SeViewParts
 {
@@ -85,8 +92,22 @@ typedef struct SeViewParts
 extern SeViewParts se_result_table_create(SeUtility *utility, IntoClause *into, Query *query,
 										  const SeGraph *graph, List *storage_options);
 
-/* The row an aggregate without GROUP BY has before any input. */
+/*
+ * ddl/first_row.c: the row an aggregate without GROUP BY has before any input. Is there
+ * one, and into the empty result with it; the positions are there already.
+ */
+extern bool se_first_row_is_due(const SeGraph *graph);
 extern void se_first_row_insert(Oid table, Query *query, const char *query_string);
+
+/* The definition view that was made for a result of this name, or InvalidOid. */
+extern Oid	se_result_table_definition(Oid table);
+
+/*
+ * The same parts of a view that is there already, as a restore leaves them: `definition`
+ * becomes part of the table and its owner's, and so does the index over the key of an
+ * updating result; ERROR (55000) if that index is missing.
+ */
+extern void se_result_table_adopt(Oid table, Oid definition, const SeGraph *graph, Query *query);
 
 /* ddl/database_door.c: databases that come and go. */
 extern void se_database_door_init(void);
@@ -94,6 +115,12 @@ extern void se_database_door_init(void);
 /* ddl/start_position.c: where the sources of a new view begin; writes the position rows. */
 extern void se_start_position_init(void);
 extern void se_start_position(Oid job, const SeGraph *graph, bool earliest);
+
+/*
+ * Let the stored positions of a job that was made elsewhere go on at a mark of this log;
+ * what they say of watermark, counters and state stays.
+ */
+extern void se_start_position_continue(Oid job, const SeGraph *graph);
 
 /* ddl/write_guard.c: nobody but the job writes to a result. */
 extern void se_write_guard_init(void);
@@ -111,5 +138,9 @@ extern void se_object_access_settle(void);
 
 /* ddl/drop_hook.c: a relation is being dropped; forget what we know of it. */
 extern void se_drop_relation(Oid relation);
+
+/* Drop what dropped results have left behind. Runs in: the utility hook, after every statement. */
+extern void se_drop_settle(void);
+extern void se_drop_init(void);
 
 #endif							/* SE_DDL_INTERNAL_H */

@@ -5,9 +5,15 @@
  * In the dropping transaction, so that a rollback brings all of it back. Nobody waits
  * for a worker here: it meets the missing relation in its next transaction, and the
  * coordinator, told at commit, ends it.
+ *
+ * The definition view goes with its table by the dependency between the two. A restored or
+ * upgraded view that was not resumed yet lacks it, so what is left is dropped when the
+ * statement is over.
  */
 #include "postgres.h"
 
+#include "access/xact.h"
+#include "catalog/dependency.h"
 #include "catalog/pg_class.h"
 #include "checkpoint/checkpoint.h"
 #include "ddl/ddl_internal.h"
@@ -15,6 +21,24 @@
 #include "meta/jobs.h"
 #include "meta/positions.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
+
+typedef struct Left
+{
+	Oid			job;
+	Oid			definition;
+} Left;
+
+static List *left = NIL;		/* Left *; TopTransactionContext */
+
+static void remember(Oid job);
+static void forget(XactEvent event, void *arg);
+
+void
+se_drop_init(void)
+{
+	RegisterXactCallback(forget, NULL);
+}
 
 /* Are our catalog tables there? Not while DROP EXTENSION … CASCADE takes them away. */
 static bool
@@ -47,10 +71,53 @@ se_drop_relation(Oid relation)
 	{
 		/* Before we look: an error of the job may be on its way into the table. */
 		(void) se_jobs_lock(relation, true);
+		remember(relation);
 		se_store_delete_job(relation);
 		se_positions_delete(relation);
 		se_errors_delete(relation);
 		se_jobs_delete(relation);
 		se_meta_notify_at_commit();
+	}
+}
+
+static void
+remember(Oid job)
+{
+	SeJobMeta  *meta = se_jobs_get(job);
+	MemoryContext old = MemoryContextSwitchTo(TopTransactionContext);
+	Left	   *item = palloc(sizeof(Left));
+
+	item->job = job;
+	item->definition = meta->definition;
+	left = lappend(left, item);
+	MemoryContextSwitchTo(old);
+}
+
+static void
+forget(XactEvent event, void *arg)
+{
+	left = NIL;
+}
+
+/* A drop that a savepoint undid has its job again. */
+void
+se_drop_settle(void)
+{
+	List	   *todo = left;
+	ListCell   *cell;
+
+	if (todo == NIL || !IsTransactionState())
+		return;
+	left = NIL;
+	CommandCounterIncrement();
+	foreach(cell, todo)
+	{
+		const Left *item = lfirst(cell);
+		ObjectAddress view;
+
+		if (get_rel_relkind(item->definition) != RELKIND_VIEW || se_jobs_exists(item->job))
+			continue;
+		ObjectAddressSet(view, RelationRelationId, item->definition);
+		performDeletion(&view, DROP_RESTRICT, PERFORM_DELETION_INTERNAL);
 	}
 }

@@ -16,6 +16,7 @@
  */
 #include "postgres.h"
 
+#include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/table.h"
 #include "access/xact.h"
@@ -25,6 +26,8 @@
 #include "catalog/pg_am.h"
 #include "catalog/pg_authid.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_depend.h"
+#include "catalog/pg_index.h"
 #include "commands/defrem.h"
 #include "commands/tablecmds.h"
 #include "commands/view.h"
@@ -35,6 +38,7 @@
 #include "plan/plan.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
+#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
@@ -43,6 +47,7 @@
 #define UPDATING_FILLFACTOR 70
 
 static bool is_updating(const SeGraph *graph);
+static char *quoted_names(List *names);
 static List *columns_of(Query *query);
 static Oid	create_table(SeUtility *utility, IntoClause *into, List *columns, List *options);
 static void create_key(SeUtility *utility, RangeVar *table, Oid table_oid, List *names);
@@ -50,7 +55,9 @@ static void set_replica_identity(SeUtility *utility, RangeVar *table);
 static Oid	create_definition(const RangeVar *table, List *columns, Query *query);
 static void keep_to_owner(Oid view, Oid owner);
 static char *definition_name(const RangeVar *table, Oid schema);
+static Oid	find_key(Oid table, List *key_columns);
 static void depend_internally(Oid relation, Oid on);
+static bool depends_internally(Oid relation, Oid on);
 
 SeViewParts
 se_result_table_create(SeUtility *utility, IntoClause *into, Query *query,
@@ -89,6 +96,78 @@ se_result_table_create(SeUtility *utility, IntoClause *into, Query *query,
 	depend_internally(parts.definition, parts.table);
 	CommandCounterIncrement();
 	return parts;
+}
+
+void
+se_result_table_adopt(Oid table, Oid definition, const SeGraph *graph, Query *query)
+{
+	List	   *keys = ((const SeTableSinkNode *) graph->sink)->key_columns;
+
+	if (is_updating(graph) && keys != NIL)
+	{
+		Oid			index = find_key(table, keys);
+
+		if (!OidIsValid(index))
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("continuous view \"%s\" has no unique index over the columns that identify its rows",
+							get_rel_name(table)),
+					 errhint("Restore the rest of the dump (its section post-data) first, or use CREATE UNIQUE INDEX ON %s (%s) NULLS NOT DISTINCT.",
+							 quote_qualified_identifier(get_namespace_name(get_rel_namespace(table)), get_rel_name(table)),
+							 quoted_names(se_plan_key_names(graph, query)))));
+		depend_internally(index, table);
+	}
+	depend_internally(definition, table);
+	se_view_follow_owner(table, definition);
+	CommandCounterIncrement();
+}
+
+Oid
+se_result_table_definition(Oid table)
+{
+	char	   *name = psprintf("%s.%s", get_namespace_name(get_rel_namespace(table)), get_rel_name(table));
+	Oid			schema = get_namespace_oid(SE_DEFINITIONS_SCHEMA, true);
+
+	return OidIsValid(schema) ? get_relname_relid(makeObjectName(name, NULL, NULL), schema) : InvalidOid;
+}
+
+static char *
+quoted_names(List *names)
+{
+	StringInfoData text;
+	ListCell   *cell;
+
+	initStringInfo(&text);
+	foreach(cell, names)
+		appendStringInfo(&text, "%s%s", text.len > 0 ? ", " : "", quote_identifier(strVal(lfirst(cell))));
+	return text.data;
+}
+
+/* A unique index over exactly the key's columns in which NULLs are equal or cannot be. */
+static Oid
+find_key(Oid table, List *key_columns)
+{
+	Relation	relation = table_open(table, AccessShareLock);
+	Oid			found = InvalidOid;
+	ListCell   *cell;
+
+	foreach(cell, RelationGetIndexList(relation))
+	{
+		Relation	index = index_open(lfirst_oid(cell), AccessShareLock);
+		Form_pg_index form = index->rd_index;
+		bool		fits = form->indisunique && form->indisvalid && form->indimmediate &&
+		(form->indnullsnotdistinct || form->indisprimary) &&
+		index->rd_rel->relam == BTREE_AM_OID && form->indnkeyatts == list_length(key_columns) &&
+		RelationGetIndexPredicate(index) == NIL && RelationGetIndexExpressions(index) == NIL;
+
+		for (int i = 0; fits && i < form->indnkeyatts; i++)
+			fits = list_member_int(key_columns, form->indkey.values[i] - 1);
+		if (fits && !OidIsValid(found))
+			found = lfirst_oid(cell);
+		index_close(index, AccessShareLock);
+	}
+	table_close(relation, NoLock);
+	return found;
 }
 
 /* Does the dataflow change rows it has written? */
@@ -262,14 +341,39 @@ definition_name(const RangeVar *table, Oid schema)
 	}
 }
 
-/* `relation` is part of `on`: dropped with it, and never alone. */
+/* `relation` is part of `on`: dropped with it, and never alone. Once is enough. */
 static void
 depend_internally(Oid relation, Oid on)
 {
 	ObjectAddress part;
 	ObjectAddress whole;
 
+	if (depends_internally(relation, on))
+		return;
 	ObjectAddressSet(part, RelationRelationId, relation);
 	ObjectAddressSet(whole, RelationRelationId, on);
 	recordDependencyOn(&part, &whole, DEPENDENCY_INTERNAL);
+}
+
+static bool
+depends_internally(Oid relation, Oid on)
+{
+	Relation	depend = table_open(DependRelationId, AccessShareLock);
+	ScanKeyData keys[2];
+	SysScanDesc scan;
+	HeapTuple	tuple;
+	bool		found = false;
+
+	ScanKeyInit(&keys[0], Anum_pg_depend_classid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(RelationRelationId));
+	ScanKeyInit(&keys[1], Anum_pg_depend_objid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relation));
+	scan = systable_beginscan(depend, DependDependerIndexId, true, NULL, 2, keys);
+	while (!found && HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		Form_pg_depend row = (Form_pg_depend) GETSTRUCT(tuple);
+
+		found = row->deptype == DEPENDENCY_INTERNAL && row->refclassid == RelationRelationId && row->refobjid == on;
+	}
+	systable_endscan(scan);
+	table_close(depend, AccessShareLock);
+	return found;
 }

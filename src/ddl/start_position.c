@@ -1,6 +1,6 @@
 /*
  * ddl/start_position.c
- *		Where a new continuous view begins to read: at a mark of its own, or as early as the log goes.
+ *		Where a continuous view begins to read: at a mark of its own, or as early as the log goes.
  *
  * "now": a start mark is written at a moment when no transaction has the stream open
  * for writing. Every transaction's rows are then wholly before or wholly after the
@@ -52,7 +52,9 @@ static void at_oldest(Oid stream, SeLogPosition *position);
 static void lock_without_writers(Oid stream);
 static bool lock_within(Oid stream, int ms);
 static XLogRecPtr created_at(Oid stream);
-static void put(Oid job, int source, uint64 fingerprint, const SeLogPosition *position);
+static bytea *position_bytes(const SeLogPosition *position);
+static void put(Oid job, int source, const SeGraph *graph, const SeLogPosition *position);
+static void go_on(Oid job, SeLogSourceNode *node, const SeGraph *graph);
 
 void
 se_start_position_init(void)
@@ -93,8 +95,42 @@ se_start_position(Oid job, const SeGraph *graph, bool earliest)
 			at_oldest(((SeLogSourceNode *) node)->stream, &position);
 		else
 			at_mark(((SeLogSourceNode *) node)->stream, &position);
-		put(job, node->id, graph->fingerprint, &position);
+		put(job, node->id, graph, &position);
 	}
+}
+
+void
+se_start_position_continue(Oid job, const SeGraph *graph)
+{
+	ListCell   *cell;
+
+	has_started = true;
+	foreach(cell, graph->nodes)
+	{
+		SeNode	   *node = lfirst(cell);
+
+		if (node->kind == SE_NODE_LOG_SOURCE)
+			go_on(job, (SeLogSourceNode *) node, graph);
+	}
+}
+
+/* The place is new, and nothing of the old log is left to be skipped. */
+static void
+go_on(Oid job, SeLogSourceNode *node, const SeGraph *graph)
+{
+	SePositionMeta *meta = se_positions_get(job, 0, node->node.id);
+	SeLogPosition old;
+	SeLogPosition new;
+
+	Assert(meta != NULL);
+	se_position_decode(VARDATA_ANY(meta->position), VARSIZE_ANY_EXHDR(meta->position), &old);
+	at_mark(node->stream, &new);
+	new.watermark = old.watermark;
+	new.proctime = old.proctime;
+	meta->position = position_bytes(&new);
+	meta->fingerprint = graph->fingerprint;
+	meta->skip = NIL;
+	se_positions_put(meta);
 }
 
 /*
@@ -215,18 +251,26 @@ created_at(Oid stream)
 	return layouts == NIL ? InvalidXLogRecPtr : ((SeLayout *) linitial(layouts))->since;
 }
 
-/* Write the position row of one source of the job's first unit. */
-static void
-put(Oid job, int source, uint64 fingerprint, const SeLogPosition *position)
+static bytea *
+position_bytes(const SeLogPosition *position)
 {
-	SePositionMeta meta = {0};
 	bytea	   *bytes = palloc(VARHDRSZ + sizeof(SeLogPosition));
 
 	SET_VARSIZE(bytes, VARHDRSZ + sizeof(SeLogPosition));
 	memcpy(VARDATA(bytes), position, sizeof(SeLogPosition));
+	return bytes;
+}
+
+/* Write the position row of one source of the job's first unit. */
+static void
+put(Oid job, int source, const SeGraph *graph, const SeLogPosition *position)
+{
+	SePositionMeta meta = {0};
+
 	meta.job = job;
 	meta.source = source;
-	meta.position = bytes;
-	meta.fingerprint = fingerprint;
+	meta.position = position_bytes(position);
+	meta.fingerprint = graph->fingerprint;
+	meta.shape = graph->shape;
 	se_positions_put(&meta);
 }

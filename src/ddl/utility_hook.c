@@ -74,6 +74,7 @@ se_ddl_init(void)
 	next_utility_hook = ProcessUtility_hook;
 	ProcessUtility_hook = process;
 	se_object_access_init();
+	se_drop_init();
 	se_write_guard_init();
 	se_start_position_init();
 	se_database_door_init();
@@ -96,7 +97,10 @@ process(PlannedStmt *pstmt, const char *queryString, bool readOnlyTree,
 
 	/* A part of a statement leaves catalogs half done: a sequence that its column does not own yet. */
 	if (context != PROCESS_UTILITY_SUBCOMMAND)
+	{
 		se_object_access_settle();
+		se_drop_settle();
+	}
 }
 
 void

@@ -66,3 +66,17 @@ se_view_settings_capture(void)
 	}
 	return lappend(settings, makeDefElem("search_path", (Node *) makeString(resolved_search_path()), -1));
 }
+
+void
+se_view_settings_apply(List *settings)
+{
+	ListCell   *cell;
+
+	foreach(cell, settings)
+	{
+		DefElem    *setting = lfirst_node(DefElem, cell);
+
+		(void) set_config_option(setting->defname, strVal(setting->arg), PGC_USERSET, PGC_S_SESSION,
+								 GUC_ACTION_SAVE, true, ERROR, false);
+	}
+}

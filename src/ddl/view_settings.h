@@ -11,4 +11,7 @@
 /* This session's settings that change answers, as DefElem (name, String). */
 extern List *se_view_settings_capture(void);
 
+/* Set what a view keeps (DefElem list), as the user may; until the end of the caller's GUC nest level. */
+extern void se_view_settings_apply(List *settings);
+
 #endif							/* SE_VIEW_SETTINGS_H */

@@ -130,6 +130,7 @@ typedef struct SeGraph
 	List	   *nodes;			/* SeNode *, inputs before users; index = id */
 	SeNode	   *sink;
 	uint64		fingerprint;	/* of everything that decides the meaning of state */
+	uint64		shape;			/* the same without OIDs of this database and texts of this version */
 	List	   *streams;		/* Oid */
 	List	   *views;			/* Oid: plain views whose queries are part of it */
 } SeGraph;
@@ -141,6 +142,22 @@ typedef struct SeGraph
  * of one major version, whatever is renamed (flow/graph.c).
  */
 extern uint64 se_graph_fingerprint(const SeGraph *graph, const char *expressions);
+
+/*
+ * A hash of what decides the *bytes* of state: equal for the same definition in any
+ * database, cluster and major version, unless it is planned differently there or the
+ * machine has other integers. Whether expressions mean the same it does not say.
+ */
+extern uint64 se_graph_shape(const SeGraph *graph);
+
+/*
+ * The first type whose values hold OIDs of this database among those that state of the
+ * graph is made of (enums, composites, arrays of these …); InvalidOid if there is none.
+ */
+extern Oid	se_graph_type_with_oids(const SeGraph *graph);
+
+/* Does the graph keep what PostgreSQL's serial functions write, whose bytes a major version may change? */
+extern bool se_graph_has_serial_state(const SeGraph *graph);
 
 /* The graph as indented text, for explain and golden tests (flow/graph_print.c). */
 typedef void (*SeGraphAnnotate) (StringInfo out, const SeNode *node, void *arg);

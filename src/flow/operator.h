@@ -50,6 +50,9 @@ typedef struct SeOperatorEnv
 	const SeBatch *current_batch;
 	int			current_row;
 
+	/* rows of the result, as of the commit that is being made; the sink keeps count */
+	int64		result_rows;
+
 	/* late counters, part of the unit's position row (design 7) */
 	int64		late_rows;
 	int64		late_pairs;

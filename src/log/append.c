@@ -38,6 +38,7 @@
 #include "log/append.h"
 #include "log/layout.h"
 #include "log/row_pack.h"
+#include "meta/drained.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -154,6 +155,7 @@ se_append_open(MemoryContext memory, Relation stream)
 	SeAppender *appender = palloc0(sizeof(SeAppender));
 
 	se_shmem_require();
+	se_drained_check(RelationGetRelid(stream));
 	appender->number = ++last_appender;
 	appender->stream = stream;
 	appender->layout = se_layout_of_desc(RelationGetRelid(stream), RelationGetDescr(stream));
@@ -360,6 +362,7 @@ se_append_watermark(Oid stream, SeTime watermark)
 {
 	SeMessageHeader header = {.kind = SE_MESSAGE_MARK,.mark = SE_MARK_WATERMARK};
 
+	se_drained_check(stream);
 	header.relation = stream;
 	header.ordinal = MyWrites.next_ordinal++;
 	header.body_len = sizeof(watermark);

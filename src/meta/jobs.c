@@ -19,6 +19,7 @@
 #include "catalog/pg_depend.h"
 #include "catalog/pg_rewrite.h"
 #include "meta/jobs.h"
+#include "meta/remark.h"
 #include "meta/table.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
@@ -41,15 +42,14 @@ enum
 	COLUMN_DATABASE,
 	COLUMN_CATALOG_OID,
 	COLUMN_PG_MAJOR,
-	COLUMNS = COLUMN_PG_MAJOR
+	COLUMN_KEPT_OIDS,			/* GENERATED as false: what is not written here says so */
+	COLUMNS = COLUMN_KEPT_OIDS
 };
 
 static bool notify_at_commit = false;
 
 static SeJobMeta *job_from_tuple(HeapTuple tuple, TupleDesc desc);
 static HeapTuple find(Relation table, SeTableScan *scan, Oid job);
-static Datum pairs_to_datum(List *pairs);
-static List *pairs_from_strings(List *strings);
 static List *streams_of_definition(Oid definition);
 static void update_column(Oid job, AttrNumber column, Datum value);
 
@@ -146,16 +146,18 @@ se_jobs_insert(const SeJobMeta *meta)
 	values[COLUMN_JOB - 1] = ObjectIdGetDatum(meta->job);
 	values[COLUMN_DEFINITION - 1] = ObjectIdGetDatum(meta->definition);
 	values[COLUMN_GOAL - 1] = CharGetDatum(meta->goal);
-	values[COLUMN_OPTIONS - 1] = pairs_to_datum(meta->options);
-	values[COLUMN_SETTINGS - 1] = pairs_to_datum(meta->settings);
+	values[COLUMN_OPTIONS - 1] = se_jobs_pairs_to_datum(meta->options);
+	values[COLUMN_SETTINGS - 1] = se_jobs_pairs_to_datum(meta->settings);
 	values[COLUMN_SYSTEM_IDENTIFIER - 1] = Int64GetDatum((int64) meta->system_identifier);
 	values[COLUMN_DATABASE - 1] = ObjectIdGetDatum(meta->database);
 	values[COLUMN_CATALOG_OID - 1] = ObjectIdGetDatum(meta->catalog_oid);
 	values[COLUMN_PG_MAJOR - 1] = Int32GetDatum(meta->pg_major);
+	values[COLUMN_KEPT_OIDS - 1] = BoolGetDatum(meta->kept_oids);
 	tuple = heap_form_tuple(RelationGetDescr(table), values, nulls);
 	CatalogTupleInsert(table, tuple);
 	heap_freetuple(tuple);
 	table_close(table, RowExclusiveLock);
+	se_remark_write(meta);
 	CommandCounterIncrement();
 }
 
@@ -168,7 +170,11 @@ se_jobs_set_goal(Oid job, SeJobGoal goal)
 void
 se_jobs_set_options(Oid job, List *options)
 {
-	update_column(job, COLUMN_OPTIONS, pairs_to_datum(options));
+	SeJobMeta  *meta;
+
+	update_column(job, COLUMN_OPTIONS, se_jobs_pairs_to_datum(options));
+	meta = se_jobs_get(job);
+	se_remark_write(meta);
 	CacheInvalidateRelcacheByRelid(job);	/* the job's worker looks again */
 }
 
@@ -212,6 +218,31 @@ se_jobs_identity_is_ours(const SeJobMeta *meta)
 		meta->database == MyDatabaseId &&
 		meta->catalog_oid == meta->job &&
 		meta->pg_major == SE_COMPAT_PG_MAJOR;
+}
+
+void
+se_jobs_identify(SeJobMeta *meta)
+{
+	meta->system_identifier = GetSystemIdentifier();
+	meta->database = MyDatabaseId;
+	meta->catalog_oid = meta->job;
+	meta->pg_major = SE_COMPAT_PG_MAJOR;
+	meta->kept_oids = true;
+}
+
+void
+se_jobs_adopt(Oid job)
+{
+	SeJobMeta  *meta = se_jobs_get(job);
+
+	if (meta == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("relation with OID %u is not a continuous view", job)));
+	meta->goal = SE_GOAL_RUN;
+	se_jobs_identify(meta);
+	se_jobs_delete(job);
+	se_jobs_insert(meta);
 }
 
 const char *
@@ -283,12 +314,13 @@ job_from_tuple(HeapTuple tuple, TupleDesc desc)
 	meta->job = DatumGetObjectId(values[COLUMN_JOB - 1]);
 	meta->definition = DatumGetObjectId(values[COLUMN_DEFINITION - 1]);
 	meta->goal = DatumGetChar(values[COLUMN_GOAL - 1]);
-	meta->options = pairs_from_strings(se_table_datum_to_strings(values[COLUMN_OPTIONS - 1]));
-	meta->settings = pairs_from_strings(se_table_datum_to_strings(values[COLUMN_SETTINGS - 1]));
+	meta->options = se_jobs_pairs_from_strings(se_table_datum_to_strings(values[COLUMN_OPTIONS - 1]));
+	meta->settings = se_jobs_pairs_from_strings(se_table_datum_to_strings(values[COLUMN_SETTINGS - 1]));
 	meta->system_identifier = (uint64) DatumGetInt64(values[COLUMN_SYSTEM_IDENTIFIER - 1]);
 	meta->database = DatumGetObjectId(values[COLUMN_DATABASE - 1]);
 	meta->catalog_oid = DatumGetObjectId(values[COLUMN_CATALOG_OID - 1]);
 	meta->pg_major = DatumGetInt32(values[COLUMN_PG_MAJOR - 1]);
+	meta->kept_oids = DatumGetBool(values[COLUMN_KEPT_OIDS - 1]);
 	return meta;
 }
 
@@ -303,9 +335,8 @@ find(Relation table, SeTableScan *scan, Oid job)
 	return se_table_scan_next(scan);
 }
 
-/* DefElem list -> text[] of name=value. */
-static Datum
-pairs_to_datum(List *pairs)
+Datum
+se_jobs_pairs_to_datum(List *pairs)
 {
 	List	   *strings = NIL;
 	ListCell   *cell;
@@ -319,9 +350,9 @@ pairs_to_datum(List *pairs)
 	return se_table_strings_to_datum(strings);
 }
 
-/* The way back; the name ends at the first '='. */
-static List *
-pairs_from_strings(List *strings)
+/* The name ends at the first '='. */
+List *
+se_jobs_pairs_from_strings(List *strings)
 {
 	List	   *pairs = NIL;
 	ListCell   *cell;

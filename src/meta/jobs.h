@@ -32,6 +32,7 @@ typedef struct SeJobMeta
 	Oid			database;
 	Oid			catalog_oid;	/* the result table's OID as a plain number */
 	int			pg_major;
+	bool		kept_oids;		/* false: the row came out of a dump, so OIDs inside of state mean nothing here */
 } SeJobMeta;
 
 extern List *se_jobs_list(void);	/* SeJobMeta *, palloc'd */
@@ -45,6 +46,9 @@ extern void se_jobs_set_goal(Oid job, SeJobGoal goal);
 extern void se_jobs_set_options(Oid job, List *options);
 extern void se_jobs_delete(Oid job);
 
+/* From now on the job is this database's, and shall run. Needs the lock of se_jobs_lock. */
+extern void se_jobs_adopt(Oid job);
+
 /*
  * Who changes a job, writes down its errors, or drops it comes one after the other, until
  * the end of each transaction. False if somebody else has the lock and we must not wait,
@@ -52,6 +56,13 @@ extern void se_jobs_delete(Oid job);
  */
 extern bool se_jobs_lock(Oid job, bool wait);
 extern bool se_jobs_identity_is_ours(const SeJobMeta *meta);
+
+/* Let the identity be this cluster's, this database's, and that of meta->job. */
+extern void se_jobs_identify(SeJobMeta *meta);
+
+/* DefElem list (name, String) as text[] of name=value, and the way back from its strings. */
+extern Datum se_jobs_pairs_to_datum(List *pairs);
+extern List *se_jobs_pairs_from_strings(List *strings);
 
 /* Value of an option or setting, or NULL. */
 extern const char *se_jobs_option(const SeJobMeta *meta, const char *name);

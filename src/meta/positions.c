@@ -25,7 +25,9 @@ enum
 	COLUMN_ATTEMPT,
 	COLUMN_POSITION,
 	COLUMN_FINGERPRINT,
+	COLUMN_SHAPE,
 	COLUMN_CHUNK_SEQ,
+	COLUMN_RESULT_ROWS,
 	COLUMN_ROWS_IN,
 	COLUMN_ROWS_OUT,
 	COLUMN_LATE_ROWS,
@@ -48,7 +50,9 @@ position_from_tuple(HeapTuple tuple, TupleDesc desc)
 	meta->attempt = DatumGetInt64(values[COLUMN_ATTEMPT - 1]);
 	meta->position = DatumGetByteaPCopy(values[COLUMN_POSITION - 1]);
 	meta->fingerprint = (uint64) DatumGetInt64(values[COLUMN_FINGERPRINT - 1]);
+	meta->shape = (uint64) DatumGetInt64(values[COLUMN_SHAPE - 1]);
 	meta->chunk_seq = DatumGetInt64(values[COLUMN_CHUNK_SEQ - 1]);
+	meta->result_rows = DatumGetInt64(values[COLUMN_RESULT_ROWS - 1]);
 	meta->rows_in = DatumGetInt64(values[COLUMN_ROWS_IN - 1]);
 	meta->rows_out = DatumGetInt64(values[COLUMN_ROWS_OUT - 1]);
 	meta->late_rows = DatumGetInt64(values[COLUMN_LATE_ROWS - 1]);
@@ -127,7 +131,9 @@ se_positions_put(const SePositionMeta *meta)
 	values[COLUMN_ATTEMPT - 1] = Int64GetDatum(meta->attempt);
 	values[COLUMN_POSITION - 1] = PointerGetDatum(meta->position);
 	values[COLUMN_FINGERPRINT - 1] = Int64GetDatum((int64) meta->fingerprint);
+	values[COLUMN_SHAPE - 1] = Int64GetDatum((int64) meta->shape);
 	values[COLUMN_CHUNK_SEQ - 1] = Int64GetDatum(meta->chunk_seq);
+	values[COLUMN_RESULT_ROWS - 1] = Int64GetDatum(meta->result_rows);
 	values[COLUMN_ROWS_IN - 1] = Int64GetDatum(meta->rows_in);
 	values[COLUMN_ROWS_OUT - 1] = Int64GetDatum(meta->rows_out);
 	values[COLUMN_LATE_ROWS - 1] = Int64GetDatum(meta->late_rows);

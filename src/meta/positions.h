@@ -19,7 +19,9 @@ typedef struct SePositionMeta
 	int64		attempt;
 	bytea	   *position;		/* the source's bytes */
 	uint64		fingerprint;	/* of the graph that wrote it */
+	uint64		shape;			/* of that graph, without what is this database's own */
 	int64		chunk_seq;		/* last state chunk of the unit */
+	int64		result_rows;	/* of the whole result once this is committed */
 	int64		rows_in;
 	int64		rows_out;
 	int64		late_rows;

@@ -59,6 +59,7 @@ se_plan_query(Query *query, const char *source_text, Oid result_table)
 	graph->streams = list_make1_oid(plan->stream->relation);
 	graph->views = plan->views;
 	graph->fingerprint = se_graph_fingerprint(graph, plan->identity->data);
+	graph->shape = se_graph_shape(graph);
 	return graph;
 }
 

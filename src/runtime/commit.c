@@ -178,7 +178,9 @@ write_positions(SeTask *task)
 		meta.attempt = task->attempt;
 		meta.position = (bytea *) bytes.data;
 		meta.fingerprint = chain->graph->fingerprint;
+		meta.shape = chain->graph->shape;
 		meta.chunk_seq = task->chunk_seq;
+		meta.result_rows = task->env.result_rows;
 		meta.rows_in = task->rows_in_base + task->rows_in;
 		meta.rows_out = task->rows_out_base + (int64) chain->sink->rows_in;
 		meta.late_rows = task->env.late_rows;

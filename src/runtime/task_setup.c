@@ -220,6 +220,7 @@ open_sources(SeTask *task)
 		task->chunk_seq = position->chunk_seq;
 		task->rows_in_base = position->rows_in;
 		task->rows_out_base = position->rows_out;
+		task->env.result_rows = position->result_rows;
 		task->env.late_rows = position->late_rows;
 		task->env.late_pairs = position->late_pairs;
 		task->skip = parse_skip(position->skip);

@@ -283,7 +283,7 @@ is_reflected(Oid job, const Look *look, void *arg)
 				 look->ours && look->goal == SE_GOAL_FAILED && look->error[0] != '\0' ?
 				 errdetail("Its last error was: %s", look->error) : 0,
 				 look->ours ? errhint("Use SELECT stream_engine.start(view) to let it go on.") :
-				 errhint("Drop it and create it again.")));
+				 errhint("Use stream_engine.resume_restored(view, 'continue'), or 'restart', or drop it.")));
 	if (!is_alive(look) && se_jobs_is_uncommitted(job))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

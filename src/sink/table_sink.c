@@ -204,6 +204,7 @@ sink_snapshot(SeOperator *op, SeSnapshotWriter *state_writer)
 	TableSink  *sink = (TableSink *) op;
 	SeTableWriter *writer;
 	MemoryContext old;
+	int64		growth;
 
 	sink->written = sink->not_taken = 0;
 	if (sink->nrows == 0)
@@ -215,7 +216,8 @@ sink_snapshot(SeOperator *op, SeSnapshotWriter *state_writer)
 	old = MemoryContextSwitchTo(writer->estate->es_query_cxt);
 	write_pending(sink, writer);
 	MemoryContextSwitchTo(old);
-	se_table_writer_close(writer, &sink->written, &sink->not_taken);
+	se_table_writer_close(writer, &sink->written, &sink->not_taken, &growth);
+	op->env->result_rows += growth;
 }
 
 /* The rows are in the table and visible: forget them. */

@@ -265,6 +265,8 @@ delete_row(SeTableWriter *writer, const Datum *values, const bool *nulls)
 	/* Only looking again tells whether a BEFORE trigger kept it. */
 	if (triggers && triggers->trig_delete_before_row && find_row(writer, values, nulls))
 		writer->not_taken++;
+	else
+		writer->growth--;
 }
 
 /* A BEFORE trigger that changed the key made a row that the job would never find again. */

@@ -130,7 +130,7 @@ se_table_writer_end_row(SeTableWriter *writer)
 }
 
 void
-se_table_writer_close(SeTableWriter *writer, int64 *written, int64 *not_taken)
+se_table_writer_close(SeTableWriter *writer, int64 *written, int64 *not_taken, int64 *growth)
 {
 	EState	   *estate = writer->estate;
 	MemoryContext old = MemoryContextSwitchTo(estate->es_query_cxt);
@@ -141,6 +141,7 @@ se_table_writer_close(SeTableWriter *writer, int64 *written, int64 *not_taken)
 	MemoryContextSwitchTo(old);
 	*written = writer->written;
 	*not_taken = writer->not_taken;
+	*growth = writer->growth;
 	if (writer->upsert)
 		se_table_upsert_close(writer);
 	for (int i = 0; writer->batch && i < SE_WRITER_BATCH_ROWS && writer->batch[i]; i++)
@@ -191,7 +192,10 @@ se_table_writer_insert_now(SeTableWriter *writer)
 
 	/* A BEFORE trigger that returns NULL leaves no trace but this. */
 	if (ItemPointerIsValid(&writer->slot->tts_tid))
+	{
 		writer->written++;
+		writer->growth++;
+	}
 	else
 		writer->not_taken++;
 	SE_FAULT_POINT("sink-insert");
@@ -373,6 +377,7 @@ flush_batch(SeTableWriter *writer)
 		ResetPerTupleExprContext(estate);
 	}
 	writer->written += writer->nbatch;
+	writer->growth += writer->nbatch;
 	writer->nbatch = 0;
 	writer->batch_bytes = 0;
 	SE_FAULT_POINT("sink-insert");

@@ -61,6 +61,7 @@ typedef struct SeTableWriter
 
 	/* counters of this commit */
 	int64		written;		/* inserted or updated */
+	int64		growth;			/* inserted less deleted */
 	int64		not_taken;		/* turned away by a BEFORE trigger */
 } SeTableWriter;
 
@@ -79,7 +80,7 @@ extern void se_table_writer_insert(SeTableWriter *writer, SePlace place,
  * Write what waits, fire what is left to fire, check what is left to check, close.
  * The counters are given out because the writer is gone afterwards.
  */
-extern void se_table_writer_close(SeTableWriter *writer, int64 *written, int64 *not_taken);
+extern void se_table_writer_close(SeTableWriter *writer, int64 *written, int64 *not_taken, int64 *growth);
 
 /* table_upsert.c: bring the row of a key up to date, or remove it. */
 extern void se_table_upsert_open(SeTableWriter *writer, List *key_columns);
