@@ -22,7 +22,7 @@ typedef struct Drain
 {
 	int			pid;			/* 0 = free */
 	Oid			database;
-}			Drain;
+} Drain;
 
 typedef struct Drains
 {
@@ -30,9 +30,9 @@ typedef struct Drains
 	Drain		drains[MAX_DRAINS];
 	pg_atomic_uint32 active;	/* how many are not free */
 	pg_atomic_uint64 generation;
-}			Drains;
+} Drains;
 
-static Drains * MyDrains = NULL;
+static Drains *MyDrains = NULL;
 static bool draining = false;	/* this transaction has an entry */
 static bool changed = false;
 
