@@ -69,8 +69,6 @@ typedef struct Remembered
 
 static List *remembered = NIL;	/* TopTransactionContext */
 
-static void refuse_change_of_stored_type(Oid relation, AttrNumber attno);
-static bool find_column_of_type(Oid type, List **seen, ObjectAddress *column);
 static void remember(Oid stream);
 static Remembered *take_remembered(Oid stream);
 static void settle(Oid relation, Remembered *before);
@@ -101,7 +99,7 @@ se_stream_ddl_altering(Oid class_id, Oid object, int sub_id)
 	ListCell   *lc;
 
 	if (class_id == RelationRelationId && sub_id > 0)
-		refuse_change_of_stored_type(object, sub_id);
+		se_stored_types_check_change(object, sub_id);
 	switch (class_id)
 	{
 		case RelationRelationId:
@@ -124,87 +122,6 @@ se_stream_ddl_altering(Oid class_id, Oid object, int sub_id)
 	foreach(lc, streams)
 		remember(lfirst_oid(lc));
 	return streams;
-}
-
-/*
- * Bytes in the log that hold a composite value can be read only while its attributes
- * keep their types.  PostgreSQL looks after tables that have such columns, and takes
- * foreign tables for empty.
- */
-static void
-refuse_change_of_stored_type(Oid relation, AttrNumber attno)
-{
-	Oid			old_type = get_atttype(relation, attno);
-	Oid			new_type = old_type;
-	Relation	attributes;
-	ScanKeyData keys[2];
-	SysScanDesc scan;
-	HeapTuple	tuple;
-	ObjectAddress column;
-	List	   *seen = NIL;
-
-	if (!OidIsValid(old_type) || !OidIsValid(get_rel_type_id(relation)))
-		return;
-
-	/* The new row is there, but not yet for this command's snapshot. */
-	attributes = table_open(AttributeRelationId, AccessShareLock);
-	ScanKeyInit(&keys[0], Anum_pg_attribute_attrelid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relation));
-	ScanKeyInit(&keys[1], Anum_pg_attribute_attnum, BTEqualStrategyNumber, F_INT2EQ, Int16GetDatum(attno));
-	scan = systable_beginscan(attributes, AttributeRelidNumIndexId, true, SnapshotSelf, 2, keys);
-	if (HeapTupleIsValid(tuple = systable_getnext(scan)))
-		new_type = ((Form_pg_attribute) GETSTRUCT(tuple))->atttypid;
-	systable_endscan(scan);
-	table_close(attributes, AccessShareLock);
-
-	if (new_type != old_type && OidIsValid(new_type) &&
-		find_column_of_type(get_rel_type_id(relation), &seen, &column))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("cannot change the type of \"%s\" of type \"%s\" because column \"%s\" of stream \"%s\" holds values of it",
-						get_attname(relation, attno, false), get_rel_name(relation),
-						get_attname(column.objectId, column.objectSubId, false), get_rel_name(column.objectId)),
-				 errdetail("Rows in the log could not be read any more."),
-				 errhint("Add an attribute of the new type, or drop the stream's column first.")));
-}
-
-/* A stream's column whose values contain values of a type, at any depth. */
-static bool
-find_column_of_type(Oid type, List **seen, ObjectAddress *column)
-{
-	Relation	depend;
-	ScanKeyData keys[2];
-	SysScanDesc scan;
-	HeapTuple	tuple;
-	bool		found = false;
-
-	if (!OidIsValid(type) || list_member_oid(*seen, type))
-		return false;
-	*seen = lappend_oid(*seen, type);
-
-	depend = table_open(DependRelationId, AccessShareLock);
-	ScanKeyInit(&keys[0], Anum_pg_depend_refclassid, BTEqualStrategyNumber, F_OIDEQ,
-				ObjectIdGetDatum(TypeRelationId));
-	ScanKeyInit(&keys[1], Anum_pg_depend_refobjid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(type));
-	scan = systable_beginscan(depend, DependReferenceIndexId, true, NULL, 2, keys);
-	while (!found && HeapTupleIsValid(tuple = systable_getnext(scan)))
-	{
-		Form_pg_depend row = (Form_pg_depend) GETSTRUCT(tuple);
-
-		if (row->classid == TypeRelationId)
-			found = find_column_of_type(row->objid, seen, column);	/* array, domain, range */
-		else if (row->classid != RelationRelationId || row->objsubid == 0)
-			continue;
-		else if (se_stream_is(row->objid))
-		{
-			ObjectAddressSubSet(*column, RelationRelationId, row->objid, row->objsubid);
-			found = true;
-		}
-		else
-			found = find_column_of_type(get_rel_type_id(row->objid), seen, column);
-	}
-	systable_endscan(scan);
-	table_close(depend, AccessShareLock);
-	return found;
 }
 
 static void

@@ -1,0 +1,48 @@
+-- A composite type that a view's state may hold values of keeps its attributes' types, however the query comes by it.
+CREATE TYPE pair AS (x int, y int);
+CREATE TYPE free AS (x int, y int);
+CREATE FUNCTION make(int) RETURNS pair LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN ROW($1, $1); END';
+CREATE FUNCTION make_free(int) RETURNS free LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN ROW($1, $1); END';
+CREATE FUNCTION makes(int) RETURNS pair[] LANGUAGE sql IMMUTABLE AS 'SELECT ARRAY[make($1)]';
+CREATE TABLE item (a int, b int);
+CREATE FUNCTION item_of(int) RETURNS item LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN ROW($1, $1); END';
+CREATE FOREIGN TABLE s (k int) SERVER stream_engine;
+CREATE MATERIALIZED VIEW v WITH (stream_engine.continuous) AS SELECT count(DISTINCT make(k)) AS n FROM s;
+CREATE MATERIALIZED VIEW stateless WITH (stream_engine.continuous) AS SELECT make_free(k) IS NULL AS x FROM s;
+INSERT INTO s VALUES (1), (2), (2);
+REFRESH MATERIALIZED VIEW v;
+ALTER TYPE pair ALTER ATTRIBUTE x TYPE text;
+ALTER TYPE pair ADD ATTRIBUTE z int;
+ALTER TYPE pair RENAME ATTRIBUTE z TO w;
+ALTER TYPE pair DROP ATTRIBUTE w;
+ALTER TYPE free ALTER ATTRIBUTE x TYPE bigint;
+INSERT INTO s VALUES (2), (3);
+REFRESH MATERIALIZED VIEW v;
+SELECT * FROM v;
+DROP MATERIALIZED VIEW v, stateless;
+
+-- through an array, an aggregate, an operator, a plain view, a table's row type
+CREATE MATERIALIZED VIEW v WITH (stream_engine.continuous) AS SELECT count(DISTINCT (makes(k))[1]) AS n FROM s;
+ALTER TYPE pair ALTER ATTRIBUTE x TYPE text;
+DROP MATERIALIZED VIEW v;
+CREATE FUNCTION keep(pair, int) RETURNS pair LANGUAGE sql IMMUTABLE AS 'SELECT make($2)';
+CREATE FUNCTION x_of(pair) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT $1.x';
+CREATE AGGREGATE last_x(int) (sfunc = keep, stype = pair, finalfunc = x_of);
+CREATE MATERIALIZED VIEW v WITH (stream_engine.continuous) AS SELECT last_x(k) FROM s;
+ALTER TYPE pair ALTER ATTRIBUTE x TYPE text;
+DROP MATERIALIZED VIEW v;
+CREATE OPERATOR #> (procedure = make, rightarg = int);
+CREATE MATERIALIZED VIEW v WITH (stream_engine.continuous) AS SELECT count(DISTINCT #> k) AS n FROM s;
+ALTER TYPE pair ALTER ATTRIBUTE x TYPE text;
+DROP MATERIALIZED VIEW v;
+CREATE VIEW p AS SELECT k, make(k) AS made FROM s;
+CREATE MATERIALIZED VIEW v WITH (stream_engine.continuous) AS SELECT count(DISTINCT made) AS n FROM p;
+CREATE MATERIALIZED VIEW w WITH (stream_engine.continuous) AS SELECT count(DISTINCT item_of(k)) AS n FROM s;
+ALTER TYPE pair ALTER ATTRIBUTE x TYPE text;
+ALTER TABLE item ALTER a TYPE text;
+DROP MATERIALIZED VIEW v, w;
+DROP VIEW p;
+ALTER TABLE item ALTER a TYPE text;
+DROP OPERATOR #> (NONE, int);
+DROP AGGREGATE last_x(int);
+ALTER TYPE pair ALTER ATTRIBUTE x TYPE text;
