@@ -37,10 +37,11 @@ typedef enum Action
 	ACTION_ERROR,
 	ACTION_FATAL,
 	ACTION_CRASH,
+	ACTION_FULL,
 	ACTION_SKIP					/* SE_FAULT_WRONG answers true */
 } Action;
 
-static const char *const action_names[] = {"count", "wait", "error", "fatal", "crash", "skip"};
+static const char *const action_names[] = {"count", "wait", "error", "fatal", "crash", "full", "skip"};
 
 typedef struct Point
 {
@@ -180,6 +181,11 @@ se_fault_point(const char *name)
 			break;
 		case ACTION_FATAL:
 			ereport(FATAL, (errmsg("fault point \"%s\"", name)));
+			break;
+		case ACTION_FULL:
+			ereport(ERROR,
+					(errcode(ERRCODE_DISK_FULL),
+					 errmsg("could not write file at fault point \"%s\": No space left on device", name)));
 			break;
 		case ACTION_CRASH:
 			kill(getpid(), SIGKILL);

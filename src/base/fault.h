@@ -9,6 +9,7 @@
  *		error	ereport(ERROR, XX000)
  *		fatal	ereport(FATAL)
  *		crash	kill -9 of the own process
+ *		full	ereport(ERROR, 53100), as a full disk does
  *		skip	SE_FAULT_WRONG("name") is true: the mutant is on
  *
  * A point counts how often it was reached, so that a test can assert that it was.

@@ -559,6 +559,12 @@ start_worker(SeJobSlot *slot, Started *mine, const SeJobMeta *meta)
 
 	LWLockAcquire(se_job_slot_lock(), LW_EXCLUSIVE);
 	slot->state = SE_JOB_WAITING;
+	if (slot->failures == 0)
+	{
+		/* For a person to see; the worker, when it comes up, clears it. */
+		slot->error_sqlstate = ERRCODE_CONFIGURATION_LIMIT_EXCEEDED;
+		strlcpy(slot->error, "no background worker is free: raise max_worker_processes", SE_JOB_ERROR_LEN);
+	}
 	slot->restart_at = GetCurrentTimestamp() + 1000 * NO_WORKER_MS;
 	LWLockRelease(se_job_slot_lock());
 	se_job_slot_changed(slot);

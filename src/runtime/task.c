@@ -109,6 +109,11 @@ attach(Oid database, const SeTaskTicket *ticket)
 		slot->worker_proc = se_compat_my_proc_number();
 		slot->attached = ticket->attempt;
 		slot->dismissed = false;
+		if (slot->failures == 0 && !slot->unwritten)
+		{
+			slot->error_sqlstate = 0;	/* it has waited for us */
+			slot->error[0] = '\0';
+		}
 	}
 	LWLockRelease(se_job_slot_lock());
 	if (!ours)

@@ -28,7 +28,7 @@ use Test::More;
 use Time::HiRes qw(usleep time);
 
 # Seconds after which a wait is a failure. Nothing passes because of it.
-our $timeout = 180;
+our $timeout = $ENV{SE_TIMEOUT} // 180;
 
 =head2 Servers
 
