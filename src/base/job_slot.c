@@ -448,6 +448,19 @@ se_job_slot_dismiss(Oid database, bool coordinator)
 	LWLockRelease(&MyJobs->lock);
 }
 
+bool
+se_job_slot_is_dismissed(Oid database)
+{
+	DatabaseEntry *entry;
+	bool		dismissed;
+
+	SpinLockAcquire(&MyJobs->mutex);
+	entry = database_entry(database, false);
+	dismissed = entry != NULL && entry->dismissed;
+	SpinLockRelease(&MyJobs->mutex);
+	return dismissed;
+}
+
 void
 se_job_slot_wake_coordinator(Oid database)
 {

@@ -204,6 +204,9 @@ extern bool se_job_slot_has_coordinator(Oid database);
  */
 extern void se_job_slot_dismiss(Oid database, bool coordinator);
 
+/* Has the coordinator been sent away and not come back? Runs in: launcher. */
+extern bool se_job_slot_is_dismissed(Oid database);
+
 /* Did the coordinator of a database leave because it had nothing to do? Runs in: launcher. */
 extern bool se_job_slot_coordinator_left(Oid database);
 extern void se_job_slot_register_launcher(void);

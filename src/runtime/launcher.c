@@ -202,9 +202,10 @@ drop_standby_slot(void)
 		int			sqlstate;
 		char		trouble[SE_JOB_ERROR_LEN];
 
-		/* One that left in good order found nothing to keep. */
-		if (place->wanted ||
-			(place->handle != NULL && !se_job_slot_get_retention(place->database, &sqlstate, trouble)))
+		/* One that left of its own accord found nothing to keep. */
+		if (!place->wanted && place->handle == NULL && !se_job_slot_is_dismissed(place->database))
+			continue;
+		if (!se_job_slot_get_retention(place->database, &sqlstate, trouble))
 			return;
 	}
 	se_retention_drop(InvalidOid);

@@ -1,4 +1,4 @@
-# test/t/055_disk_full.pl: full disks: the result, the state, the replication slot, the WAL. Views wait with the error and go on by themselves when
+# test/t/060_disk_full.pl: full disks: the result, the state, the replication slot, the WAL. Views wait with the error and go on by themselves when
 # there is room again, losing and doubling nothing.
 use strict;
 use warnings;

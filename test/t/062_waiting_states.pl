@@ -1,4 +1,4 @@
-# test/t/054_waiting_states.pl: when the server lacks something, views say what, and go on by themselves when it is there:
+# test/t/062_waiting_states.pl: when the server lacks something, views say what, and go on by themselves when it is there:
 # places of stream_engine.max_jobs, background workers, replication slots.
 use strict;
 use warnings;
