@@ -98,8 +98,6 @@ stream_engine_resume_restored(PG_FUNCTION_ARGS)
 	restored.job = dormant_job(restored.view);
 	check_definition(&restored);
 
-	se_view_follow_owner(restored.view, restored.job->definition);
-	CommandCounterIncrement();
 	GetUserIdAndSecContext(&user, &security);
 	nest_level = NewGUCNestLevel();
 	SetUserIdAndSecContext(se_view_owner(restored.view), security | SECURITY_RESTRICTED_OPERATION);
@@ -177,7 +175,7 @@ dormant_job(Oid view)
 	return job;
 }
 
-/* Dumps of single tables or schemas leave it out. */
+/* Dumps of single tables or schemas leave it out; owners may have been restored differently. */
 static void
 check_definition(const Restored *restored)
 {
@@ -187,6 +185,15 @@ check_definition(const Restored *restored)
 				 errmsg("the query of continuous view \"%s\" was not restored", get_rel_name(restored->view)),
 				 errdetail("It is a view in schema stream_engine_definitions, which must be part of the dump."),
 				 errhint("Restore that schema too, or drop the view and create it again.")));
+	/* Else the query of one role would be run with the rights of another. */
+	if (se_view_owner(restored->job->definition) != se_view_owner(restored->view))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("the query of continuous view \"%s\" belongs to another role", get_rel_name(restored->view)),
+				 errdetail("Its definition belongs to role \"%s\", its result to role \"%s\".",
+						   GetUserNameFromId(se_view_owner(restored->job->definition), false),
+						   GetUserNameFromId(se_view_owner(restored->view), false)),
+				 errhint("If you trust the query, let a superuser use ALTER VIEW ... OWNER TO on the definition, in schema stream_engine_definitions.")));
 }
 
 /* As the owner, who must be able to read what the query reads. */

@@ -118,7 +118,7 @@ se_result_table_adopt(Oid table, Oid definition, const SeGraph *graph, Query *qu
 		depend_internally(index, table);
 	}
 	depend_internally(definition, table);
-	se_view_follow_owner(table, definition);
+	keep_to_owner(definition, se_view_owner(definition));
 	CommandCounterIncrement();
 }
 

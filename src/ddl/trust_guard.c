@@ -90,7 +90,7 @@ refuse_rule(Oid view)
 				 errhint("Use a trigger, or an ordinary view over the continuous view.")));
 }
 
-/* Is the name that of a definition view which a job has? */
+/* Raise if the name is that of a definition view which a job of this database has; of a dormant one it is compared later. */
 static void
 check_not_definition(const RangeVar *name)
 {
@@ -104,7 +104,7 @@ check_not_definition(const RangeVar *name)
 	{
 		SeJobMeta  *job = lfirst(cell);
 
-		if (job->definition == relation)
+		if (job->definition == relation && se_jobs_identity_is_ours(job))
 			ereport(ERROR,
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 					 errmsg("\"%s\" is the definition of continuous view \"%s\" and cannot be changed",

@@ -47,7 +47,7 @@ typedef struct References
 	int			rti;
 	AttrNumber	attno;
 	int			count;
-}			References;
+} References;
 
 static Query *flatten(SePlan *plan, Query *query, List *around, int rti);
 static int	first_view(const Query *query);
@@ -55,7 +55,7 @@ static Query *query_of_view(Oid view);
 static Query *open_view(SePlan *plan, Oid view, List *around, int rti);
 static void check_mergeable(const Query *query, Oid view);
 static void check_evaluated_once(const Query *query, int rti, const Query *inner, Oid view);
-static bool count_references(Node *node, References * references);
+static bool count_references(Node *node, References *references);
 static Query *merge(Query *query, int rti, Query *inner);
 static Node *replace_item(Node *item, int rti, Node *by);
 static void name_place(void *arg);
@@ -217,7 +217,7 @@ check_evaluated_once(const Query *query, int rti, const Query *inner, Oid view)
 }
 
 static bool
-count_references(Node *node, References * references)
+count_references(Node *node, References *references)
 {
 	if (node == NULL)
 		return false;

@@ -46,9 +46,9 @@ struct SeWatermark
 	int			saved_context;
 };
 
-static bool is_native(SeWatermark * watermark, Expr *expr);
-static bool evaluate(SeWatermark * watermark, const Datum *values, const bool *nulls, SeTime *h);
-static void pin(SeWatermark * watermark);
+static bool is_native(SeWatermark *watermark, Expr *expr);
+static bool evaluate(SeWatermark *watermark, const Datum *values, const bool *nulls, SeTime *h);
+static void pin(SeWatermark *watermark);
 
 SeWatermark *
 se_watermark_new(Relation stream)
@@ -91,13 +91,13 @@ se_watermark_new(Relation stream)
 }
 
 List *
-se_watermark_columns(const SeWatermark * watermark)
+se_watermark_columns(const SeWatermark *watermark)
 {
 	return watermark->columns;
 }
 
 void
-se_watermark_bind(SeWatermark * watermark, const AttrNumber *wanted, int nwanted)
+se_watermark_bind(SeWatermark *watermark, const AttrNumber *wanted, int nwanted)
 {
 	watermark->wanted = wanted;
 	watermark->nwanted = nwanted;
@@ -111,7 +111,7 @@ se_watermark_bind(SeWatermark * watermark, const AttrNumber *wanted, int nwanted
  * depends on no calendar? Then prepare to compute it without the executor.
  */
 static bool
-is_native(SeWatermark * watermark, Expr *expr)
+is_native(SeWatermark *watermark, Expr *expr)
 {
 	int64		sign = 0;
 	bool		days = false;
@@ -163,7 +163,7 @@ is_native(SeWatermark * watermark, Expr *expr)
 }
 
 SeTime
-se_watermark_of_row(SeWatermark * watermark, const Datum *values, const bool *nulls)
+se_watermark_of_row(SeWatermark *watermark, const Datum *values, const bool *nulls)
 {
 	SeTime		h;
 
@@ -186,7 +186,7 @@ se_watermark_of_row(SeWatermark * watermark, const Datum *values, const bool *nu
 
 /* Run the expression over the row; false if it is NULL. */
 static bool
-evaluate(SeWatermark * watermark, const Datum *values, const bool *nulls, SeTime *h)
+evaluate(SeWatermark *watermark, const Datum *values, const bool *nulls, SeTime *h)
 {
 	TupleTableSlot *slot = watermark->slot;
 	Datum		result;
@@ -211,7 +211,7 @@ evaluate(SeWatermark * watermark, const Datum *values, const bool *nulls, SeTime
 }
 
 static void
-pin(SeWatermark * watermark)
+pin(SeWatermark *watermark)
 {
 	if (watermark->pinned)
 		return;
@@ -223,7 +223,7 @@ pin(SeWatermark * watermark)
 }
 
 void
-se_watermark_unpin(SeWatermark * watermark)
+se_watermark_unpin(SeWatermark *watermark)
 {
 	if (!watermark->pinned)
 		return;

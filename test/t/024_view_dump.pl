@@ -210,7 +210,12 @@ like($node->sql_error("SELECT * FROM stream_engine.resume_restored('words', 'con
 like($node->sql_error("SELECT * FROM stream_engine.resume_restored('total', 'go')", 'copy'), qr/invalid mode.*'continue'.*'restart'/s, 'a mode that is none');
 like($node->sql_error("SELECT * FROM stream_engine.resume_restored('s_twin', 'restart')", 'copy'), qr/"s_twin" is not a continuous view/, 'a table');
 like($node->sql_error("SET ROLE alice; SELECT * FROM stream_engine.resume_restored('total', 'restart')", 'copy'), qr/must be owner/, 'another\'s view');
+$node->sql(q{ALTER VIEW stream_engine_definitions."public.total" OWNER TO alice; GRANT SELECT ON stream_engine_definitions."public.sums" TO PUBLIC}, 'copy');
+like($node->sql_error("SELECT * FROM stream_engine.resume_restored('total', 'restart')", 'copy'),
+	qr/query of continuous view "total" belongs to another role/, 'nobody resumes the query of another role');
+$node->sql(q{ALTER VIEW stream_engine_definitions."public.total" OWNER TO postgres}, 'copy');
 $node->sql("SET ROLE alice; SELECT * FROM stream_engine.resume_restored('sums', 'restart')", 'copy');
+is($node->sql(q{SELECT relacl FROM pg_class WHERE relname = 'public.sums'}, 'copy'), '', 'its definition is for its owner only');
 $node->sql('BEGIN; DROP MATERIALIZED VIEW total; ROLLBACK; DROP MATERIALIZED VIEW total', 'copy');
 is($node->sql(q{SELECT to_regclass('stream_engine_definitions."public.total"') IS NULL}, 'copy'), 't', 'a dormant view is dropped with its definition');
 $node->sql(q{CREATE SCHEMA away; ALTER TABLE words SET SCHEMA away; DROP SCHEMA away CASCADE}, 'copy');
