@@ -15,6 +15,7 @@
 #include "base/se.h"
 #include "base/settings.h"
 #include "base/shmem.h"
+#include "base/waits.h"
 #include "ddl/ddl.h"
 #include "ddl/stream_ddl.h"
 #include "log/append.h"
@@ -36,6 +37,7 @@ _PG_init(void)
 	se_job_slot_init();
 	se_holds_init();
 	se_draining_init();
+	se_waits_init();
 	se_clock_init();
 	se_fault_init();
 

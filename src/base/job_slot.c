@@ -364,6 +364,19 @@ se_job_slot_has_coordinator(Oid database)
 	return there;
 }
 
+int
+se_job_slot_coordinator_pid(Oid database)
+{
+	DatabaseEntry *entry;
+	int			proc_number;
+
+	SpinLockAcquire(&MyJobs->mutex);
+	entry = database_entry(database, false);
+	proc_number = entry ? entry->coordinator : -1;
+	SpinLockRelease(&MyJobs->mutex);
+	return proc_number >= 0 ? ProcGlobal->allProcs[proc_number].pid : 0;
+}
+
 bool
 se_job_slot_coordinator_left(Oid database)
 {

@@ -196,6 +196,7 @@ extern void se_job_slot_wake_coordinator(Oid database);
 extern uint64 se_job_slot_coordinator_wakes(Oid database);
 
 extern bool se_job_slot_has_coordinator(Oid database);
+extern int	se_job_slot_coordinator_pid(Oid database);	/* 0 = none */
 
 /*
  * Workers of a database are about to be ended so that a command can have it, or our

@@ -50,7 +50,7 @@ static void write_positions(SeTask *task);
 static Stand stand_of_sources(const SeTask *task);
 static void reflect(SeTask *task, const Stand *stand);
 static void finish(SeTask *task, const Stand *stand, bool full, int64 took);
-static void clear_failures(SeTask *task);
+static long clear_failures(SeTask *task, TimestampTz now);
 
 void
 se_commit_begin(SeTask *task)
@@ -257,7 +257,7 @@ finish(SeTask *task, const Stand *stand, bool full, int64 took)
 							Max(task->last_commit - stand->commit_time, 0));
 		pg_atomic_write_u64(&slot->counters[SE_COUNT_SOURCE_TIME], stand->commit_time);
 	}
-	clear_failures(task);
+	(void) clear_failures(task, task->last_commit);
 	se_commit_publish(task);
 	if (!task->resuming)
 		reflect(task, stand);
@@ -376,21 +376,33 @@ se_commit_publish(SeTask *task)
 }
 
 /*
- * Failures are forgotten once a worker has committed and lived for longer than the
- * wait before it: a job that commits and fails again at once still waits longer each
- * time.
+ * Failures are forgotten once a worker has committed, or has nothing to commit, and lived
+ * for longer than the wait before it: a job that commits and fails again at once still
+ * waits longer each time. Returns the ms until then, -1 if there is nothing to forget.
  */
-static void
-clear_failures(SeTask *task)
+static long
+clear_failures(SeTask *task, TimestampTz now)
 {
 	SeJobSlot  *slot = task->slot;
+	TimestampTz end = TimestampTzPlusMilliseconds(task->began, se_restart_delay(slot->failures));
 
-	if (slot->failures == 0 ||
-		task->last_commit - task->began < 1000 * (int64) se_restart_delay(slot->failures))
-		return;
+	if (slot->failures == 0)
+		return -1;
+	if (now < end)
+		return TimestampDifferenceMilliseconds(now, end);
 	LWLockAcquire(se_job_slot_lock(), LW_EXCLUSIVE);
 	slot->failures = 0;
-	slot->error_sqlstate = 0;
-	slot->error[0] = '\0';
+	if (!slot->unwritten)		/* else whoever writes it down clears it */
+	{
+		slot->error_sqlstate = 0;
+		slot->error[0] = '\0';
+	}
 	LWLockRelease(se_job_slot_lock());
+	return -1;
+}
+
+long
+se_commit_idle(SeTask *task)
+{
+	return clear_failures(task, GetCurrentTimestamp());
 }

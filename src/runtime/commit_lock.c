@@ -8,6 +8,7 @@
  * up, so that it holds back no vacuum for ever, and the commit begins once more after a
  * while. The job is *waiting* meanwhile, jobs and errors say for what, and it is not
  * counted as a failure. It reads nothing more: what it would read would have to be kept.
+ * After a second jobs says so, and who it is; after another ten an entry in errors does.
  */
 #include "postgres.h"
 
@@ -19,17 +20,22 @@
 #include "runtime/task.h"
 #include "runtime/worker_env.h"
 #include "storage/lmgr.h"
+#include "storage/lock.h"
 #include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
 
-/* We stand in the lock's queue for so long, and out of it for at most so long. */
+/* We stand in the lock's queue for so long, at first and later, and out of it for at most so long. */
+#define FIRST_TIMEOUT "1s"
 #define LOCK_TIMEOUT "10s"
 #define LONGEST_PAUSE_MS 10000
+/* Longer waits than this many tries are worth an entry in job_errors. */
+#define TELL_TRIES 2
 
 static bool take_lock(SeTask *task);
 static void tell(SeTask *task, int tries, int pause);
+static void describe_holders(SeTask *task, char *text, size_t size);
 static void take_back(SeTask *task);
 static void pause_for(int ms);
 
@@ -45,7 +51,7 @@ se_commit_lock(SeTask *task)
 		if (!se_worker_begin(task->job, false))
 			return false;
 		SE_FAULT_POINT("commit-begin");
-		(void) set_config_option("lock_timeout", LOCK_TIMEOUT, PGC_USERSET, PGC_S_OVERRIDE,
+		(void) set_config_option("lock_timeout", tries == 0 ? FIRST_TIMEOUT : LOCK_TIMEOUT, PGC_USERSET, PGC_S_OVERRIDE,
 								 GUC_ACTION_SAVE, true, ERROR, false);
 		if (take_lock(task))
 			break;
@@ -92,27 +98,71 @@ static void
 tell(SeTask *task, int tries, int pause)
 {
 	SeJobSlot  *slot = task->slot;
+	char text[	SE_JOB_ERROR_LEN];
 
+	describe_holders(task, text, sizeof(text));
 	LWLockAcquire(se_job_slot_lock(), LW_EXCLUSIVE);
 	if (slot->state == SE_JOB_RUNNING)
 		slot->state = SE_JOB_WAITING;
 	slot->restart_at = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), pause);
 	slot->error_sqlstate = ERRCODE_LOCK_NOT_AVAILABLE;
-	snprintf(slot->error, sizeof(slot->error),
-			 "cannot commit while another session holds a lock on %s", task->name);
-	if (tries == 1)
+	strlcpy(slot->error, text, sizeof(slot->error));
+	if (tries == TELL_TRIES)
 	{
 		slot->unwritten = true;
 		slot->error_attempt = task->attempt;
 	}
 	LWLockRelease(se_job_slot_lock());
 	se_job_slot_changed(slot);
-	if (tries > 1)
+	if (tries != TELL_TRIES)
 		return;
 	se_job_slot_wake_coordinator(MyDatabaseId); /* it writes job_errors */
-	ereport(LOG,
-			(errmsg("continuous view %s cannot commit while another session holds a lock on it; still waiting",
-					task->name)));
+	ereport(LOG, (errmsg("continuous view %s %s; still waiting", task->name, text)));
+}
+
+/*
+ * Who holds a lock on the result that excludes us, or, if nobody does, waits for one and
+ * so has others wait behind: an ALTER TABLE behind a long SELECT.
+ */
+static void
+describe_holders(SeTask *task, char *text, size_t size)
+{
+	MemoryContext memory = AllocSetContextCreate(task->memory, "stream_engine locks", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(memory);
+	LOCKMASK	excluding = LOCKBIT_ON(ShareLock) | LOCKBIT_ON(ShareRowExclusiveLock) |
+	LOCKBIT_ON(ExclusiveLock) | LOCKBIT_ON(AccessExclusiveLock);
+	LockData   *locks = GetLockStatusData();
+	int			holder = -1;	/* 0: a prepared transaction */
+	int			waiter = -1;
+	int			others = 0;
+
+	for (int i = 0; i < locks->nelements; i++)
+	{
+		const		LockInstanceData *lock = &locks->locks[i];
+
+		if (lock->locktag.locktag_type != LOCKTAG_RELATION || lock->locktag.locktag_field1 != MyDatabaseId ||
+			lock->locktag.locktag_field2 != task->job)
+			continue;
+		if (lock->holdMask & excluding)
+		{
+			others += holder >= 0;
+			holder = holder >= 0 ? holder : lock->pid;
+		}
+		else if (lock->waitLockMode != NoLock && (LOCKBIT_ON(lock->waitLockMode) & excluding))
+			waiter = lock->pid;
+	}
+	if (holder > 0 && others > 0)
+		snprintf(text, size, "cannot commit while process %d and %d more hold a lock on %s", holder, others, task->name);
+	else if (holder > 0)
+		snprintf(text, size, "cannot commit while process %d holds a lock on %s", holder, task->name);
+	else if (holder == 0)
+		snprintf(text, size, "cannot commit while a prepared transaction holds a lock on %s", task->name);
+	else if (waiter > 0)
+		snprintf(text, size, "cannot commit while process %d waits for a lock on %s", waiter, task->name);
+	else
+		snprintf(text, size, "cannot commit while another session holds a lock on %s", task->name);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(memory);
 }
 
 /* We have the lock: nothing is wrong any more. */

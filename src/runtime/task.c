@@ -325,6 +325,10 @@ wait_for_work(SeTask *task)
 															   task->next_commit));
 	else
 	{
+		long		settled = se_commit_idle(task);
+
+		if (settled >= 0)
+			timeout = Min(timeout, settled);
 		se_commit_publish(task);
 		pgstat_report_stat(true);
 		se_commit_tell_bytes(task);

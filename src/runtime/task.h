@@ -107,6 +107,12 @@ extern bool se_commit_lock(SeTask *task);
 /* Nothing to write: move what is reflected without a transaction. */
 extern void se_commit_reflect(SeTask *task);
 
+/*
+ * All was read and there is nothing to commit: failures of former workers are forgotten
+ * when this one has lived for long enough. Returns the ms until then, -1 if there are none.
+ */
+extern long se_commit_idle(SeTask *task);
+
 /* Everything committed before this was delivered to the chain. */
 extern XLogRecPtr se_commit_read_lsn(SeTask *task);
 

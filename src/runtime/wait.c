@@ -15,12 +15,12 @@
 #include "access/xact.h"
 #include "base/compat.h"
 #include "base/settings.h"
+#include "base/waits.h"
 #include "meta/jobs.h"
 #include "miscadmin.h"
+#include "runtime/deadlock.h"
 #include "runtime/runtime.h"
 #include "storage/proc.h"
-#include "utils/array.h"
-#include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
@@ -49,13 +49,13 @@ typedef bool (*Condition) (Oid job, const Look *look, void *arg);
 
 static void wait_until(Oid job, Condition condition, void *arg, int64 timeout_ms, const char *goal);
 static void refuse_in_worker(const char *name);
-static void wait_for_change(Oid job, ConditionVariable *cv, int worker_pid, TimestampTz end);
+static void wait_for_change(Oid job, SeJobSlot *slot, ConditionVariable *cv, TimestampTz end);
+static void sleep_until(Oid job, SeJobSlot *slot, ConditionVariable *cv, TimestampTz end);
 static Look look_at(Oid job, const char *name);
 static void timed_out(const Look *look, const char *name, const char *goal) SE_NORETURN;
 static bool is_reflected(Oid job, const Look *look, void *arg);
 static void tell_of_trouble(Oid job, const Look *look);
 static bool has_state(Oid job, const Look *look, void *arg);
-static void check_deadlock(Oid job, int worker_pid);
 
 typedef struct Wanted
 {
@@ -116,7 +116,7 @@ wait_until(Oid job, Condition condition, void *arg, int64 timeout_ms, const char
 		if (GetCurrentTimestamp() >= end)
 			timed_out(&look, name, goal);
 		if (changes == (slot ? pg_atomic_read_u64(&slot->changes) : se_job_slot_generation()))
-			wait_for_change(job, cv, look.worker_pid, end);
+			wait_for_change(job, slot, cv, end);
 	}
 	ConditionVariableCancelSleep();
 	MemoryContextSwitchTo(old);
@@ -147,12 +147,29 @@ refuse_in_worker(const char *name)
 				 errhint("Wait in a session of your own, not in a trigger or function that a view runs.")));
 }
 
+/* Until the job changes, the time is up, or a new look cannot harm. Others may see it. */
+static void
+wait_for_change(Oid job, SeJobSlot *slot, ConditionVariable *cv, TimestampTz end)
+{
+	if (slot != NULL)
+		se_waits_begin(se_job_slot_index(slot));
+	PG_TRY();
+	{
+		sleep_until(job, slot, cv, end);
+	}
+	PG_FINALLY();
+	{
+		se_waits_end();
+	}
+	PG_END_TRY();
+}
+
 /*
- * Until the job changes, the time is up, or a new look cannot harm. A deadlock is looked
- * for at intervals; that takes no look at the job, so no wait leans on it.
+ * A deadlock is looked for at intervals; that takes no look at the job, so no wait leans
+ * on it.
  */
 static void
-wait_for_change(Oid job, ConditionVariable *cv, int worker_pid, TimestampTz end)
+sleep_until(Oid job, SeJobSlot *slot, ConditionVariable *cv, TimestampTz end)
 {
 	static uint32 wait_event = 0;
 	TimestampTz fallback = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), se_fallback_timeout);
@@ -166,7 +183,8 @@ wait_for_change(Oid job, ConditionVariable *cv, int worker_pid, TimestampTz end)
 
 		if (sleep <= 0 || !ConditionVariableTimedSleep(cv, Min(sleep, DeadlockTimeout), wait_event))
 			return;
-		check_deadlock(job, worker_pid);
+		if (slot != NULL)
+			se_deadlock_check(job, slot);
 		MemoryContextReset(CurrentMemoryContext);
 	}
 }
@@ -350,39 +368,4 @@ has_state(Oid job, const Look *look, void *arg)
 	SeJobState	state = *(SeJobState *) arg;
 
 	return (look->slot != NULL || look->lacking != NULL) && look->state == state && agrees(state, look);
-}
-
-/*
- * Is the job's worker waiting, over any number of steps, for a lock of ours? Followed
- * through pg_blocking_pids; prepared transactions (pid 0) end a path.
- */
-static void
-check_deadlock(Oid job, int worker_pid)
-{
-	List	   *seen = NIL;
-
-	if (worker_pid == 0)
-		return;
-	seen = lappend_int(seen, worker_pid);
-	for (int i = 0; i < list_length(seen); i++)
-	{
-		Datum		blockers = DirectFunctionCall1(pg_blocking_pids, Int32GetDatum(list_nth_int(seen, i)));
-		ArrayType  *array = DatumGetArrayTypeP(blockers);
-		int32	   *pids = (int32 *) ARR_DATA_PTR(array);
-		int			n = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
-
-		for (int k = 0; k < n; k++)
-		{
-			if (pids[k] == MyProcPid)
-				ereport(ERROR,
-						(errcode(ERRCODE_T_R_DEADLOCK_DETECTED),
-						 errmsg("deadlock detected"),
-						 errdetail("This session waits for continuous view \"%s\", whose worker (process %d) waits for a lock this session holds.",
-								   get_rel_name(job), worker_pid),
-						 errhint("Commit or roll back before waiting for the view.")));
-			if (pids[k] != 0)
-				seen = list_append_unique_int(seen, pids[k]);
-		}
-	}
-	list_free(seen);
 }

@@ -8,6 +8,22 @@ CREATE FUNCTION stream_engine.test_fault_reached(name text)
 CREATE FUNCTION stream_engine.test_clock_set(ts timestamptz)
     RETURNS void LANGUAGE c AS '$libdir/stream_engine', 'stream_engine_test_clock_set';
 
+-- Until a fault point was passed so often; until a session whose query begins so waits as a session that waits for a job does.
+CREATE FUNCTION stream_engine.test_fault_wait(name text, passes int DEFAULT 1) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    WHILE coalesce(stream_engine.test_fault_reached(name), 0) < passes LOOP
+        PERFORM pg_sleep(0.01);
+    END LOOP;
+END $$;
+CREATE FUNCTION stream_engine.test_waits(query_begins text, type text DEFAULT 'Extension') RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    WHILE NOT EXISTS (SELECT FROM pg_stat_activity
+        WHERE datname = current_database() AND pid <> pg_backend_pid() AND starts_with(query, query_begins)
+              AND state = 'active' AND wait_event_type = type) LOOP
+        PERFORM pg_sleep(0.01), pg_stat_clear_snapshot();
+    END LOOP;
+END $$;
+
 -- What a job would get from a stream (source/source_probe.c): rows with their stamps, by batch.
 CREATE FUNCTION stream_engine.test_start_mark(stream regclass)
     RETURNS bytea LANGUAGE c STRICT AS '$libdir/stream_engine', 'stream_engine_test_start_mark';

@@ -56,15 +56,23 @@ is($node->sql('SELECT count(*) FROM stream_engine.errors'), '2', 'a stop is no e
 $node->sql(q{SELECT stream_engine.start('v')});
 $node->refresh('v');
 
+# An idle view forgets a failure, too, when its successor has lived for long enough.
+($pid, $attempt) = split /\|/, job('pid, attempt');
+$node->sql("SELECT pg_terminate_backend($pid)");
+$node->wait_until(qq{SELECT state = 'running' AND failures = 0 AND error IS NULL AND error_sqlstate IS NULL
+	FROM stream_engine.jobs WHERE view = 'v'::regclass AND attempt > $attempt}, 'an idle view forgets');
+is($node->sql('SELECT count(*) FROM stream_engine.errors'), '3', 'its history does not');
+
 # A lock on the result: the worker waits for it, says so, and goes on when it is gone.
 ($pid, $attempt) = split /\|/, job('pid, attempt');
 my $holder = $node->background_psql('postgres');
+my $holder_pid = $holder->query_safe('SELECT pg_backend_pid()');
 $holder->query_safe('BEGIN; LOCK TABLE v IN SHARE MODE');
 $node->sql('INSERT INTO s VALUES (3)');
 my $waiter = refresh_slowly();
 $node->sql(q{SELECT stream_engine.wait_state('v', 'waiting', '120s')});
 is(job('failures'), '0', 'waiting for a lock is no failure');
-like(job('error_sqlstate, error'), qr/^55P03\|.*holds a lock on public\.v$/, 'jobs says what it waits for');
+like(job('error_sqlstate, error'), qr/^55P03\|cannot commit while process $holder_pid holds a lock on public\.v$/, 'jobs says what it waits for, and who has it');
 wait_warning($waiter, qr/WARNING:  continuous view "v" is waiting\nDETAIL:  .*holds a lock/, 'so does REFRESH');
 $node->wait_until(q{SELECT count(*) > 0 FROM stream_engine.errors WHERE sqlstate = '55P03'}, 'an entry of the lock');
 is($node->sql('SELECT count(*) FROM v'), '2', 'it has committed nothing');
