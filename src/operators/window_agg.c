@@ -77,9 +77,7 @@ se_window_agg_new(const SeWindowAggNode *node, SeOperatorEnv *env)
 	agg->deadline = SE_TIME_MAX;
 	agg->max_slices = 16;
 	agg->slices = palloc(agg->max_slices * sizeof(SeSlice *));
-	agg->stash.watermark = SE_TIME_MIN;
-	agg->stash.memory = AllocSetContextCreate(CurrentMemoryContext, "stream_engine window stash",
-											  ALLOCSET_SMALL_SIZES);
+	se_stash_init(&agg->stash, env, input, agg->keys);
 	agg->scratch = AllocSetContextCreate(CurrentMemoryContext, "stream_engine window aggregate",
 										 ALLOCSET_DEFAULT_SIZES);
 	agg->out = se_batch_new(CurrentMemoryContext, node->node.desc, Max(se_batch_rows, 1));
@@ -96,14 +94,12 @@ window_agg_push(SeOperator *op, int input, SeBatch *batch)
 	if (!batch->append_only)
 		elog(ERROR, "window aggregate got rows that change others");
 	op->watermark_in = Max(op->watermark_in, batch->wm_end);
-	if (is_busy(agg) && !se_window_agg_go_on(agg))
+	done = is_busy(agg) && !se_window_agg_go_on(agg) ? 0 : process(agg, batch, 0);
+	if (done < batch->nrows || is_busy(agg))
 	{
-		se_window_stash_rows(agg, batch, 0);
-		return;
+		se_stash_rows(&agg->stash, batch, done);
+		agg->meta_dirty = true;
 	}
-	done = process(agg, batch, 0);
-	if (done < batch->nrows)
-		se_window_stash_rows(agg, batch, done);
 }
 
 static void
@@ -145,8 +141,7 @@ window_agg_resume(SeOperator *op)
 static bool
 is_busy(const SeWindowAgg *agg)
 {
-	return agg->firing || agg->stash.batches != NIL ||
-		agg->stash.watermark != SE_TIME_MIN || agg->stash.end;
+	return agg->firing || !se_stash_is_empty(&agg->stash);
 }
 
 /* Finish the firing, then the stash in its order. False if the output is full again. */
@@ -158,12 +153,12 @@ se_window_agg_go_on(SeWindowAgg *agg)
 	agg->meta_dirty = true;
 	if (agg->firing && (agg->op.env->output_full || !se_window_agg_finish_firing(agg)))
 		return false;
-	while ((batch = se_window_stash_first(agg)) != NULL)
+	while ((batch = se_stash_first(&agg->stash)) != NULL)
 	{
 		agg->stash.next_row = process(agg, batch, agg->stash.next_row);
 		if (agg->stash.next_row < batch->nrows)
 			return false;
-		se_window_stash_pop(agg);
+		se_stash_pop(&agg->stash);
 	}
 	if (agg->stash.watermark != SE_TIME_MIN)
 	{

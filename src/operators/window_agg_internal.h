@@ -5,7 +5,7 @@
  *	window_agg.c	rows into slices, watermarks, and the operator's callbacks
  *	window_fire.c	windows whose end the watermark has reached: rows out, slices gone
  *	window_merge.c	windows of several slices: the groups of the open window, merged
- *	window_stash.c	input that came while a firing was cut short
+ *	stash.c			input that came while a firing was cut short
  *	window_state.c	records: snapshot, rewrite, restore
  *
  * Words: a *slice* is a piece of time that every window holds whole or not at all
@@ -26,6 +26,7 @@
 #include "flow/graph.h"
 #include "flow/operator.h"
 #include "operators/agg_set.h"
+#include "operators/stash.h"
 
 typedef struct SeSlice
 {
@@ -44,16 +45,6 @@ typedef struct SeSlice
 	uint32		undo_entries;
 	uint32		undo_room;
 } SeSlice;
-
-/* Rows kept for later, in order. */
-typedef struct SeStash
-{
-	MemoryContext memory;		/* emptied with the stash */
-	List	   *batches;		/* SeBatch * */
-	int			next_row;		/* of the first batch */
-	SeTime		watermark;		/* to reach after them, SE_TIME_MIN = none */
-	bool		end;			/* the input ended */
-} SeStash;
 
 /* Groups of the window that fires next (window_merge.c). */
 typedef struct SeMerged
@@ -127,13 +118,6 @@ extern void se_window_merge_rows(SeWindowAgg *agg, SeSlice *slice, const SeBatch
 								 const int *rows, SeEntry **entries, int n);
 extern void se_window_merge_drop(SeWindowAgg *agg, SeSlice *slice);
 extern void se_window_merge_reset(SeWindowAgg *agg);
-
-/* window_stash.c */
-extern void se_window_stash_rows(SeWindowAgg *agg, const SeBatch *batch, int from);
-extern SeBatch *se_window_stash_first(SeWindowAgg *agg);
-extern void se_window_stash_pop(SeWindowAgg *agg);
-extern void se_window_stash_write(const SeWindowAgg *agg, StringInfo out);
-extern void se_window_stash_read(SeWindowAgg *agg, SeRecordReader *reader);
 
 /* window_state.c */
 extern void se_window_state_prepare(SeOperator *op);

@@ -5,7 +5,7 @@
  * Every record begins with 1 version (1) and 1 sort of record:
  *
  *	M	the operator: 4 number of the snapshot, 8 closed_to, 8 watermark sent on,
- *		1 firing, 8 end of the window that fires, 4 cursor, then the stash (window_stash.c)
+ *		1 firing, 8 end of the window that fires, 4 cursor, then the stash (stash.c)
  *	S	a slice: 8 start, 8 end, then as in operators/agg_set.h
  *	R	groups of a merged window still to be emitted: the same
  *
@@ -91,7 +91,7 @@ write_meta(SeWindowAgg *agg, SeSnapshotWriter *writer)
 	se_record_put_u8(&out, agg->firing);
 	se_record_put_i64(&out, agg->fire_end);
 	se_record_put_u32(&out, agg->cursor);
-	se_window_stash_write(agg, &out);
+	se_stash_write(&agg->stash, &out);
 	se_snapshot_append(writer, agg->op.id, out.data, out.len);
 	pfree(out.data);
 	agg->meta_saved = agg->snapshots;
@@ -113,7 +113,7 @@ read_meta(SeWindowAgg *agg, SeRecordReader *reader)
 	agg->firing = firing != 0;
 	agg->fire_end = se_record_i64(reader);
 	agg->cursor = se_record_u32(reader);
-	se_window_stash_read(agg, reader);
+	se_stash_read(&agg->stash, reader);
 	if (reader->next != reader->end)
 		se_record_corrupted();
 }

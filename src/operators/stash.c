@@ -1,5 +1,5 @@
 /*
- * operators/window_stash.c
+ * operators/stash.c
  *		Input that came while a firing was cut short: kept in order, and part of the state.
  *
  * The source's position is behind these rows when the task commits inside a firing, so
@@ -8,25 +8,38 @@
  */
 #include "postgres.h"
 
-#include "operators/window_agg_internal.h"
+#include "operators/stash.h"
 #include "state/key_group.h"
 #include "utils/memutils.h"
 
 static void keep_row(SeBatch *to, const SeBatch *from, int row);
-static bool is_own(SeWindowAgg *agg, SeBatch *batch, int row);
+static bool is_own(SeStash *stash, SeBatch *batch, int row);
+
+/* An empty stash in the current context. */
+void
+se_stash_init(SeStash *stash, SeOperatorEnv *env, TupleDesc input, SeKeys *keys)
+{
+	stash->env = env;
+	stash->input = input;
+	stash->keys = keys;
+	stash->watermark = SE_TIME_MIN;
+	stash->memory = AllocSetContextCreate(CurrentMemoryContext, "stream_engine stash", ALLOCSET_SMALL_SIZES);
+}
+
+bool
+se_stash_is_empty(const SeStash *stash)
+{
+	return stash->batches == NIL && stash->watermark == SE_TIME_MIN && !stash->end;
+}
 
 /* Keep the rows of a batch from `from` on, and the watermark behind it. */
 void
-se_window_stash_rows(SeWindowAgg *agg, const SeBatch *batch, int from)
+se_stash_rows(SeStash *stash, const SeBatch *batch, int from)
 {
-	SeStash    *stash = &agg->stash;
-
-	agg->meta_dirty = true;
 	if (from < batch->nrows)
 	{
 		MemoryContext old = MemoryContextSwitchTo(stash->memory);
-		TupleDesc	input = ((SeNode *) linitial(agg->node->node.inputs))->desc;
-		SeBatch    *kept = se_batch_new(stash->memory, input, batch->nrows - from);
+		SeBatch    *kept = se_batch_new(stash->memory, stash->input, batch->nrows - from);
 
 		for (int row = from; row < batch->nrows; row++)
 			keep_row(kept, batch, row);
@@ -70,19 +83,19 @@ keep_row(SeBatch *to, const SeBatch *from, int row)
 }
 
 SeBatch *
-se_window_stash_first(SeWindowAgg *agg)
+se_stash_first(SeStash *stash)
 {
-	return agg->stash.batches == NIL ? NULL : (SeBatch *) linitial(agg->stash.batches);
+	return stash->batches == NIL ? NULL : (SeBatch *) linitial(stash->batches);
 }
 
 /* The first batch is done. */
 void
-se_window_stash_pop(SeWindowAgg *agg)
+se_stash_pop(SeStash *stash)
 {
-	agg->stash.batches = list_delete_first(agg->stash.batches);
-	agg->stash.next_row = 0;
-	if (agg->stash.batches == NIL)
-		MemoryContextReset(agg->stash.memory);
+	stash->batches = list_delete_first(stash->batches);
+	stash->next_row = 0;
+	if (stash->batches == NIL)
+		MemoryContextReset(stash->memory);
 }
 
 /*
@@ -90,9 +103,8 @@ se_window_stash_pop(SeWindowAgg *agg)
  * 4 rows; per row 8 event time, 8 stamp, 8 + 8 place, per column 1 null flag, value.
  */
 void
-se_window_stash_write(const SeWindowAgg *agg, StringInfo out)
+se_stash_write(const SeStash *stash, StringInfo out)
 {
-	const SeStash *stash = &agg->stash;
 	int			from = stash->next_row;
 	ListCell   *lc;
 
@@ -126,9 +138,9 @@ se_window_stash_write(const SeWindowAgg *agg, StringInfo out)
 }
 
 static SeBatch *
-read_batch(SeWindowAgg *agg, SeRecordReader *reader)
+read_batch(SeStash *stash, SeRecordReader *reader)
 {
-	TupleDesc	input = ((SeNode *) linitial(agg->node->node.inputs))->desc;
+	TupleDesc	input = stash->input;
 	SeTime		wm_end = se_record_i64(reader);
 	uint32		nrows = se_record_u32(reader);
 	SeBatch    *batch;
@@ -136,7 +148,7 @@ read_batch(SeWindowAgg *agg, SeRecordReader *reader)
 	/* A row takes at least its stamps. */
 	if (nrows > (Size) (reader->end - reader->next) / 32)
 		se_record_corrupted();
-	batch = se_batch_new(agg->stash.memory, input, Max((int) nrows, 1));
+	batch = se_batch_new(stash->memory, input, Max((int) nrows, 1));
 	batch->wm_end = wm_end;
 	for (uint32 i = 0; i < nrows; i++)
 	{
@@ -159,7 +171,7 @@ read_batch(SeWindowAgg *agg, SeRecordReader *reader)
 				se_value_read(reader, attr->attbyval, attr->attlen);
 		}
 		MemoryContextSwitchTo(old);
-		if (is_own(agg, batch, row))
+		if (is_own(stash, batch, row))
 			batch->nrows++;
 	}
 	return batch;
@@ -167,27 +179,26 @@ read_batch(SeWindowAgg *agg, SeRecordReader *reader)
 
 /* Units that share the keys each take their own rows. */
 static bool
-is_own(SeWindowAgg *agg, SeBatch *batch, int row)
+is_own(SeStash *stash, SeBatch *batch, int row)
 {
-	SeKeys	   *keys = agg->keys;
+	SeKeys	   *keys = stash->keys;
 	Datum	   *values;
 	bool	   *nulls;
 	uint32		hash;
 
-	if (agg->op.env->units <= 1)
+	if (stash->env->units <= 1)
 		return true;
 	values = palloc(Max(keys->n, 1) * sizeof(Datum));
 	nulls = palloc(Max(keys->n, 1) * sizeof(bool));
 	se_keys_prepare(keys, batch, &row, 1, values, nulls, &hash);
 	pfree(values);
 	pfree(nulls);
-	return se_key_group_is_own(agg->op.env, hash);
+	return se_key_group_is_own(stash->env, hash);
 }
 
 void
-se_window_stash_read(SeWindowAgg *agg, SeRecordReader *reader)
+se_stash_read(SeStash *stash, SeRecordReader *reader)
 {
-	SeStash    *stash = &agg->stash;
 	uint32		nbatches;
 	uint8		end;
 	MemoryContext old;
@@ -203,6 +214,6 @@ se_window_stash_read(SeWindowAgg *agg, SeRecordReader *reader)
 	stash->end = end != 0;
 	nbatches = se_record_u32(reader);
 	for (uint32 i = 0; i < nbatches; i++)
-		stash->batches = lappend(stash->batches, read_batch(agg, reader));
+		stash->batches = lappend(stash->batches, read_batch(stash, reader));
 	MemoryContextSwitchTo(old);
 }
