@@ -25,6 +25,23 @@ static void add_calls(StringInfo text, const List *calls);
 static void add_without_locations(StringInfo text, const char *node_text);
 
 /* See graph.h. */
+List *
+se_graph_calls(const SeNode *node)
+{
+	switch (node->kind)
+	{
+		case SE_NODE_WINDOW_AGG:
+			return ((const SeWindowAggNode *) node)->calls;
+		case SE_NODE_SESSION_AGG:
+			return ((const SeSessionAggNode *) node)->calls;
+		case SE_NODE_GROUP_AGG:
+			return ((const SeGroupAggNode *) node)->calls;
+		default:
+			return NIL;
+	}
+}
+
+/* See graph.h. */
 uint64
 se_graph_fingerprint(const SeGraph *graph, const char *expressions)
 {
@@ -66,6 +83,16 @@ add_node(StringInfo text, const SeNode *node)
 				add_window(text, &agg->window);
 				appendStringInfo(text, "sliced %d time %d start %d end %d\n", agg->sliced,
 								 agg->time_column, agg->start_column, agg->end_column);
+				add_key_types(text, linitial(node->inputs), agg->keys, agg->key_eq);
+				add_calls(text, agg->calls);
+				break;
+			}
+		case SE_NODE_SESSION_AGG:
+			{
+				const		SeSessionAggNode *agg = (const SeSessionAggNode *) node;
+
+				appendStringInfo(text, "session time %d gap %d " INT64_FORMAT "\n", agg->time_column,
+								 agg->gap_column, agg->gap);
 				add_key_types(text, linitial(node->inputs), agg->keys, agg->key_eq);
 				add_calls(text, agg->calls);
 				break;

@@ -25,7 +25,8 @@ typedef enum SeNodeKind
 	SE_NODE_WINDOW_EXPAND,
 	SE_NODE_WINDOW_AGG,
 	SE_NODE_GROUP_AGG,
-	SE_NODE_TABLE_SINK
+	SE_NODE_TABLE_SINK,
+	SE_NODE_SESSION_AGG
 } SeNodeKind;
 
 /* How a node's output changes: only +I, or also updates of rows with a key. */
@@ -109,6 +110,21 @@ typedef struct SeWindowAggNode
 	List	   *calls;			/* SeAggCall * */
 } SeWindowAggNode;
 
+/*
+ * Rows of a key that are at most a gap apart, emitted when the watermark has passed the
+ * session's end. Output columns as of SeWindowAggNode.
+ */
+typedef struct SeSessionAggNode
+{
+	SeNode		node;
+	int			time_column;
+	int			gap_column;		/* an interval of the row, -1 = `gap` for all */
+	int64		gap;			/* µs */
+	List	   *keys;			/* int: input columns, window columns not among them */
+	List	   *key_eq;			/* Oid */
+	List	   *calls;			/* SeAggCall *: mergeable, or replayed */
+}			SeSessionAggNode;
+
 /* One row per group, kept up to date; output: keys, aggregates. */
 typedef struct SeGroupAggNode
 {
@@ -134,6 +150,9 @@ typedef struct SeGraph
 	List	   *streams;		/* Oid */
 	List	   *views;			/* Oid: plain views whose queries are part of it */
 } SeGraph;
+
+/* The aggregate calls (SeAggCall *) of a node; NIL if it is no aggregate. */
+extern List *se_graph_calls(const SeNode *node);
 
 /*
  * A hash of everything that decides the meaning of state: nodes, ids, windows, keys,

@@ -30,6 +30,7 @@ static void print_node(Printer *printer, const SeNode *node);
 static void print_source(Printer *printer, const SeLogSourceNode *node);
 static void print_calc(Printer *printer, const SeCalcNode *node);
 static void print_window_agg(Printer *printer, const SeWindowAggNode *node);
+static void print_session_agg(Printer *printer, const SeSessionAggNode * node);
 static void print_group_agg(Printer *printer, const SeGroupAggNode *node);
 static void print_keys(Printer *printer, const SeNode *input, const List *keys);
 static void print_calls(Printer *printer, const SeNode *node, int first, const List *calls);
@@ -80,6 +81,9 @@ print_node(Printer *printer, const SeNode *node)
 			break;
 		case SE_NODE_WINDOW_AGG:
 			print_window_agg(printer, (const SeWindowAggNode *) node);
+			break;
+		case SE_NODE_SESSION_AGG:
+			print_session_agg(printer, (const SeSessionAggNode *) node);
 			break;
 		case SE_NODE_GROUP_AGG:
 			print_group_agg(printer, (const SeGroupAggNode *) node);
@@ -162,6 +166,21 @@ print_window_agg(Printer *printer, const SeWindowAggNode *node)
 	else
 		appendStringInfo(printer->out, " by %s, %s\n", column_name(input, node->start_column),
 						 column_name(input, node->end_column));
+	print_keys(printer, input, node->keys);
+	print_calls(printer, &node->node, list_length(node->keys) + 3, node->calls);
+}
+
+static void
+print_session_agg(Printer *printer, const SeSessionAggNode * node)
+{
+	const SeNode *input = linitial(node->node.inputs);
+
+	appendStringInfoString(printer->out, "Session Aggregate: gap ");
+	if (node->gap_column >= 0)
+		appendStringInfoString(printer->out, column_name(input, node->gap_column));
+	else
+		append_interval(printer->out, node->gap);
+	appendStringInfo(printer->out, " on %s\n", column_name(input, node->time_column));
 	print_keys(printer, input, node->keys);
 	print_calls(printer, &node->node, list_length(node->keys) + 3, node->calls);
 }

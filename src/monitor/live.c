@@ -333,6 +333,8 @@ kind_name(uint64 kind)
 			return "window expand";
 		case SE_NODE_WINDOW_AGG:
 			return "window aggregate";
+		case SE_NODE_SESSION_AGG:
+			return "session aggregate";
 		case SE_NODE_GROUP_AGG:
 			return "group aggregate";
 		case SE_NODE_TABLE_SINK:

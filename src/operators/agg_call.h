@@ -141,6 +141,11 @@ extern void se_agg_fn_serialize(const SeAggSlot *slot, SeAggHome *home, char *ac
 extern bool se_agg_fn_save_tuples(const SeAggSlot *slot, char *acc, StringInfo out);
 extern void se_agg_fn_load_tuples(const SeAggSlot *slot, SeAggHome *home, char *acc, SeRecordReader *reader);
 
+/* REPLAY in homes whose entries come and go singly: all tuples at once, and two groups made one. */
+extern void se_agg_replay_save_all(const SeAggSlot *slot, const char *acc, StringInfo out);
+extern void se_agg_replay_load_all(const SeAggSlot *slot, SeAggHome *home, char *acc, SeRecordReader *reader);
+extern void se_agg_replay_merge(const SeAggSlot *slot, SeAggHome *home, char *to, const char *from);
+
 /* Count what internal states hold; `freed`: they are gone. */
 extern void se_agg_live_account(SeOperatorEnv *env, SeAggHome *home, bool freed);
 

@@ -29,6 +29,12 @@ typedef struct SeAggHome
 	uint64		live_bytes;		/* of it, as counted */
 	List	   *again;			/* bytea *: TUPLES records to be written once more */
 	SeTable   **seen;			/* per call: argument values that DISTINCT has met, or NULL */
+
+	/* entries that come and go one by one (agg_set.h) */
+	bool		singly;
+	int			group_keys;		/* leading key columns that are the group's; -1 = all */
+	uint32		header_saved;	/* bytes behind the accumulators that records hold */
+	int64	   *arrivals;		/* numbers arguments that are replayed */
 } SeAggHome;
 
 typedef struct SeAggSlot

@@ -55,7 +55,7 @@ se_agg_replay_add(SeAggFn *fn, SeAggHome *home, SeReplayAcc *acc,
 {
 	SeAggTuple *tuple = make_tuple(home, fn->args, fn->nargs, values, nulls);
 
-	tuple->number = acc->count;
+	tuple->number = home->arrivals != NULL ? (*home->arrivals)++ : acc->count;
 	insert_tuple(acc, tuple);
 	if (acc->unsaved == NULL)
 		acc->unsaved = tuple;
@@ -277,4 +277,75 @@ se_agg_fn_load_tuples(const SeAggSlot *slot, SeAggHome *home, char *acc, SeRecor
 		tuple->number = number + i;
 		insert_tuple(replay, tuple);
 	}
+}
+
+/* 4 count; per tuple its number as a difference to the one before, then its values. */
+void
+se_agg_replay_save_all(const SeAggSlot *slot, const char *acc, StringInfo out)
+{
+	const SeReplayAcc *replay = (const SeReplayAcc *) (acc + slot->offset);
+	SeAggFn    *fn = slot->fn;
+	int64		before = 0;
+	uint32		n = 0;
+
+	for (SeAggTuple *tuple = replay->first; tuple != NULL; tuple = tuple->next)
+		n++;
+	se_record_put_u32(out, n);
+	for (SeAggTuple *tuple = replay->first; tuple != NULL; tuple = tuple->next)
+	{
+		se_record_put_varint(out, (uint64) (tuple->number - before));
+		before = tuple->number;
+		write_tuple(fn->args, fn->nargs, tuple, out);
+	}
+}
+
+void
+se_agg_replay_load_all(const SeAggSlot *slot, SeAggHome *home, char *acc, SeRecordReader *reader)
+{
+	SeReplayAcc *replay = (SeReplayAcc *) (acc + slot->offset);
+	int64		number = 0;
+
+	for (uint32 n = se_record_u32(reader); n > 0; n--)
+	{
+		uint64		step = se_record_varint(reader);
+		SeAggTuple *tuple;
+
+		if (step > (uint64) (PG_INT64_MAX - number))
+			se_record_corrupted();
+		number += step;
+		tuple = read_tuple(home, slot->fn->args, slot->fn->nargs, reader);
+		tuple->number = number;
+		insert_tuple(replay, tuple);
+	}
+}
+
+/*
+ * Add the tuples of one accumulator to another, of the home given. The other may be in
+ * a home that is about to go, so tuples are copied.
+ */
+void
+se_agg_replay_merge(const SeAggSlot *slot, SeAggHome *home, char *to, const char *from)
+{
+	SeReplayAcc *acc = (SeReplayAcc *) (to + slot->offset);
+	const SeReplayAcc *other = (const SeReplayAcc *) (from + slot->offset);
+	SeAggFn    *fn = slot->fn;
+	SeAggTuple **link = &acc->first;
+
+	for (SeAggTuple *tuple = other->first; tuple != NULL; tuple = tuple->next)
+	{
+		SeAggTuple *copy = make_tuple(home, fn->args, fn->nargs, tuple->values, tuple_nulls(tuple, fn->nargs));
+
+		copy->number = tuple->number;
+		while (*link != NULL && (*link)->number < copy->number)
+			link = &(*link)->next;
+		copy->next = *link;
+		*link = copy;
+		link = &copy->next;
+		if (copy->next == NULL)
+			acc->last = copy;
+	}
+	acc->count = Max(acc->count, other->count);
+	if (other->direct != NULL && acc->direct == NULL)
+		acc->direct = make_tuple(home, fn->direct, fn->ndirect, other->direct->values,
+								 tuple_nulls(other->direct, fn->ndirect));
 }

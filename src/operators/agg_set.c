@@ -96,8 +96,29 @@ se_agg_home_new(SeAggSet *set, SeKeys *keys, uint32 payload_size)
 	home->arena = se_arena_new(set->env);
 	home->table = se_table_new(home->arena, keys, payload_size);
 	home->seen = palloc0(Max(set->ncalls, 1) * sizeof(SeTable *));
+	home->group_keys = -1;
 	MemoryContextSwitchTo(old);
 	return home;
+}
+
+SeAggHome *
+se_agg_home_new_singly(SeAggSet *set, SeKeys *keys, int group_keys, uint32 header_size,
+					   uint32 header_saved, int64 *arrivals)
+{
+	SeAggHome  *home = se_agg_home_new(set, keys, set->payload_size + header_size);
+
+	home->singly = true;
+	home->group_keys = group_keys;
+	home->header_saved = header_saved;
+	home->arrivals = arrivals;
+	return home;
+}
+
+void
+se_agg_home_remove(SeAggHome *home, SeEntry *entry)
+{
+	se_table_touch_rows(home->table, &entry, 1);
+	se_table_remove(home->table, entry);
 }
 
 void
@@ -189,6 +210,8 @@ se_agg_set_merge(SeAggSet *set, SeAggHome *home, char *to, const char *from)
 	{
 		if (set->slots[i].fn == NULL)
 			se_native_merge(&set->slots[i], home, to, from);
+		else if (home->singly && set->slots[i].method == SE_AGG_REPLAY)
+			se_agg_replay_merge(&set->slots[i], home, to, from);
 		else
 			se_agg_fn_merge(&set->slots[i], home, to, from);
 	}
@@ -216,8 +239,12 @@ se_agg_home_prepare(SeAggSet *set, SeAggHome *home)
 		if (set->slots[i].fn == NULL || set->slots[i].method != SE_AGG_SERIAL)
 			continue;
 		for (uint32 d = 0; d < table->ndirty; d++)
-			se_agg_fn_serialize(&set->slots[i], home,
-								se_entry_payload(table, se_table_entry(table, table->dirty[d])));
+		{
+			SeEntry    *entry = se_table_entry(table, table->dirty[d]);
+
+			if (entry->flags & SE_ENTRY_USED)
+				se_agg_fn_serialize(&set->slots[i], home, se_entry_payload(table, entry));
+		}
 	}
 }
 
@@ -280,7 +307,7 @@ se_agg_home_snapshot(SeAggSet *set, SeAggHome *home, SeOperator *op,
 
 		for (int i = 0; i < set->ncalls; i++)
 		{
-			if (set->slots[i].method != SE_AGG_REPLAY)
+			if (set->slots[i].method != SE_AGG_REPLAY || home->singly)
 				continue;
 			resetStringInfo(&one);
 			appendBinaryStringInfo(&one, prefix, (int) prefix_len);
@@ -320,14 +347,22 @@ write_put(SeAggSet *set, SeAggHome *home, SeEntry *entry, StringInfo one, String
 	char	   *acc = se_entry_payload(home->table, entry);
 
 	resetStringInfo(one);
-	se_record_put_u8(one, entry->flags & SE_ENTRY_EMITTED);
-	se_table_write_key(home->table, entry, one);
-	for (int i = 0; i < set->ncalls; i++)
+	if (entry->flags & SE_ENTRY_USED)
 	{
-		if (set->slots[i].fn == NULL)
-			se_native_save(&set->slots[i], acc, one);
-		else
-			se_agg_fn_save(&set->slots[i], acc, one);
+		se_record_put_u8(one, entry->flags & SE_ENTRY_EMITTED);
+		se_table_write_key(home->table, entry, one);
+		appendBinaryStringInfo(one, acc + set->payload_size, (int) home->header_saved);
+		for (int i = 0; i < set->ncalls; i++)
+		{
+			SeAggSlot  *slot = &set->slots[i];
+
+			if (slot->fn == NULL)
+				se_native_save(slot, acc, one);
+			else
+				se_agg_fn_save(slot, acc, one);
+			if (home->singly && slot->method == SE_AGG_REPLAY)
+				se_agg_replay_save_all(slot, acc, one);
+		}
 	}
 	se_record_put_varint(out, entry->index);
 	se_record_put_varint(out, one->len);
@@ -347,21 +382,34 @@ next_put(SeRecordReader *reader, SeRecordReader *contents)
 	return (uint32) index;
 }
 
+static bool is_own(SeAggSet *set, SeAggHome *home, uint32 hash, const Datum *values, const bool *nulls);
+
 static void
 read_put(SeAggSet *set, SeAggHome *home, uint32 index, SeRecordReader *reader, uint32 snapshot)
 {
 	SeKeys	   *keys = home->table->keys;
 	Datum	   *values = palloc(Max(keys->n, 1) * sizeof(Datum));
 	bool	   *nulls = palloc(Max(keys->n, 1) * sizeof(bool));
-	uint8		flags = se_record_u8(reader);
+	uint8		flags;
 	uint32		hash;
 	SeEntry    *entry;
+	char	   *acc;
 
+	if (home->singly)
+	{
+		/* What was restored of it before is replaced, or it is gone. */
+		entry = se_table_reach(home->table, index);
+		if (entry->flags & SE_ENTRY_USED)
+			se_table_remove(home->table, entry);
+		if (reader->next == reader->end)
+			return;
+	}
+	flags = se_record_u8(reader);
 	if (flags & ~SE_ENTRY_EMITTED)
 		se_record_corrupted();
 	se_table_read_key(keys, reader, values, nulls);
 	hash = se_keys_hash(keys, values, nulls);
-	if (!se_key_group_is_own(set->env, hash))
+	if (!is_own(set, home, hash, values, nulls))
 	{
 		/* Another unit's; its place stays a gap, so that indexes mean the same. */
 		(void) se_table_reach(home->table, index);
@@ -370,19 +418,43 @@ read_put(SeAggSet *set, SeAggHome *home, uint32 index, SeRecordReader *reader, u
 	entry = se_table_put_at(home->table, index, hash, values, nulls);
 	entry->flags |= flags;
 	entry->saved = snapshot;
+	acc = se_entry_payload(home->table, entry);
+	if (home->singly)
+		memset(acc, 0, home->table->payload_size);
+	memcpy(acc + set->payload_size, se_record_bytes(reader, home->header_saved), home->header_saved);
 	for (int i = 0; i < set->ncalls; i++)
 	{
-		char	   *acc = se_entry_payload(home->table, entry);
+		SeAggSlot  *slot = &set->slots[i];
 
-		if (set->slots[i].fn == NULL)
-			se_native_load(&set->slots[i], home, acc, reader);
+		if (slot->fn == NULL)
+			se_native_load(slot, home, acc, reader);
 		else
-			se_agg_fn_load(&set->slots[i], home, acc, reader);
+			se_agg_fn_load(slot, home, acc, reader);
+		if (home->singly && slot->method == SE_AGG_REPLAY)
+			se_agg_replay_load_all(slot, home, acc, reader);
 	}
 	if (reader->next != reader->end)
 		se_record_corrupted();
 	pfree(values);
 	pfree(nulls);
+}
+
+/* The group decides which unit's an entry is. */
+static bool
+is_own(SeAggSet *set, SeAggHome *home, uint32 hash, const Datum *values, const bool *nulls)
+{
+	SeKeys	   *keys = home->table->keys;
+	int			n = keys->n;
+
+	if (set->env->units <= 1)
+		return true;
+	if (home->group_keys >= 0)
+	{
+		keys->n = home->group_keys;
+		hash = se_keys_hash(keys, values, nulls);
+		keys->n = n;
+	}
+	return se_key_group_is_own(set->env, hash);
 }
 
 /*
@@ -408,7 +480,7 @@ slot_of_record(SeAggSet *set, SeRecordReader *reader, bool tuples)
 	return &set->slots[number];
 }
 
-/* The entry of a record that was restored; NULL if its key is another unit's. */
+/* The entry of a record that was restored; NULL if its key is another unit's, or it is gone. */
 static SeEntry *
 entry_at(SeAggHome *home, uint32 index)
 {
@@ -419,7 +491,7 @@ entry_at(SeAggHome *home, uint32 index)
 	entry = se_table_entry(home->table, index);
 	if (entry->flags & SE_ENTRY_USED)
 		return entry;
-	if (home->env->units <= 1)
+	if (home->env->units <= 1 && !home->singly)
 		se_record_corrupted();
 	return NULL;
 }
@@ -442,12 +514,18 @@ se_agg_home_restore(SeAggSet *set, SeAggHome *home, SeAggRecordKind kind, SeReco
 			}
 			break;
 		case SE_RECORD_SEEN:
+			if (home->singly)
+				se_record_corrupted();
 			se_agg_distinct_restore(slot_of_record(set, reader, false), home, reader);
 			break;
 		case SE_RECORD_TUPLES:
 			{
 				SeAggSlot  *slot = slot_of_record(set, reader, true);
-				SeEntry    *entry = place_of_record(home, reader);
+				SeEntry    *entry;
+
+				if (home->singly)
+					se_record_corrupted();
+				entry = place_of_record(home, reader);
 
 				se_agg_fn_load_tuples(slot, home, se_entry_payload(home->table, entry), reader);
 				break;

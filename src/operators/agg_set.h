@@ -13,13 +13,18 @@
  * A home is saved as records that begin with the operator's own prefix; then:
  *
  *	kind 1 PUT	4 number of the snapshot, 4 count, then entries: varint index, varint length, 1 flags
- *				(bit 2: emitted), key (state/table.h), accumulators in order of the calls
+ *				(bit 2: emitted), key (state/table.h), the operator's header, accumulators in order of the
+ *				calls; length 0: the entry is gone
  *	kind 2 SEEN	4 number of the call, key of its set (entry index, arguments)
  *	kind 3 TUPLES	4 number of the call, 4 entry index, 8 number of the first tuple,
  *				4 count, tuples: per argument 1 null flag, value
  *
  * A PUT replaces the entry's former one. SEEN and TUPLES only ever add, and each item
  * is in one live record.
+ *
+ * Homes whose entries come and go *singly* (sessions) know no SEEN and TUPLES: a PUT has
+ * everything of its entry. Arguments that are replayed are numbered over all groups, so
+ * that those of two groups stay in order of arrival when the groups become one.
  */
 #ifndef SE_AGG_SET_H
 #define SE_AGG_SET_H
@@ -54,6 +59,18 @@ extern SeAggSet *se_agg_set_new(List *calls, TupleDesc input, SeOperatorEnv *env
 /* payload_size: the set's, or more if the operator lays payloads out itself. */
 extern SeAggHome *se_agg_home_new(SeAggSet *set, SeKeys *keys, uint32 payload_size);
 extern void se_agg_home_free(SeAggSet *set, SeAggHome *home);
+
+/*
+ * A home whose entries come and go singly. Its payloads are the set's and `header_size`
+ * bytes of the operator's, of which records hold the first `header_saved`; of its keys
+ * the first `group_keys` are the group's. No call may be distinct but by replay. `arrivals`, kept by the operator, numbers the arguments
+ * that are replayed; it may be shared by homes.
+ */
+extern SeAggHome *se_agg_home_new_singly(SeAggSet *set, SeKeys *keys, int group_keys, uint32 header_size,
+										 uint32 header_saved, int64 *arrivals);
+
+/* The entry is gone, and so says the next snapshot. */
+extern void se_agg_home_remove(SeAggHome *home, SeEntry *entry);
 
 /* accs[i] is the payload of the group of row rows[i]. */
 extern void se_agg_set_apply(SeAggSet *set, SeAggHome *home, const SeBatch *batch,

@@ -40,13 +40,8 @@ se_plan_check_functions(const SeGraph *graph)
 				(void) check_functions((Node *) ((SeCalcNode *) node)->quals, NULL);
 				(void) check_functions((Node *) ((SeCalcNode *) node)->targets, NULL);
 				break;
-			case SE_NODE_WINDOW_AGG:
-				check_may_aggregate(((SeWindowAggNode *) node)->calls);
-				break;
-			case SE_NODE_GROUP_AGG:
-				check_may_aggregate(((SeGroupAggNode *) node)->calls);
-				break;
 			default:
+				check_may_aggregate(se_graph_calls(node));
 				break;
 		}
 	}

@@ -19,6 +19,8 @@ se_registry_operator(const SeNode *node, SeOperatorEnv *env)
 			return se_window_expand_new((const SeWindowExpandNode *) node, env);
 		case SE_NODE_WINDOW_AGG:
 			return se_window_agg_new((const SeWindowAggNode *) node, env);
+		case SE_NODE_SESSION_AGG:
+			return se_session_agg_new((const SeSessionAggNode *) node, env);
 		case SE_NODE_GROUP_AGG:
 			return se_group_agg_new((const SeGroupAggNode *) node, env);
 		case SE_NODE_TABLE_SINK:

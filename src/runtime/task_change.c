@@ -193,7 +193,6 @@ collect_functions(const SeGraph *graph, Oid definition)
 	foreach(cell, graph->nodes)
 	{
 		SeNode	   *node = lfirst(cell);
-		List	   *calls = NIL;
 		ListCell   *call;
 
 		if (node->kind == SE_NODE_CALC)
@@ -201,11 +200,7 @@ collect_functions(const SeGraph *graph, Oid definition)
 			(void) walk_functions((Node *) ((SeCalcNode *) node)->quals, NULL);
 			(void) walk_functions((Node *) ((SeCalcNode *) node)->targets, NULL);
 		}
-		else if (node->kind == SE_NODE_WINDOW_AGG)
-			calls = ((SeWindowAggNode *) node)->calls;
-		else if (node->kind == SE_NODE_GROUP_AGG)
-			calls = ((SeGroupAggNode *) node)->calls;
-		foreach(call, calls)
+		foreach(call, se_graph_calls(node))
 			remember_aggregate(((SeAggCall *) lfirst(call))->aggref->aggfnoid);
 	}
 }

@@ -105,6 +105,8 @@ se_table_find(SeTable *table, uint32 hash, const Datum *values, const bool *null
 		if (slot.hash != hash)
 			continue;
 		entry = se_table_entry(table, slot.index - 1);
+		if ((entry->flags & SE_ENTRY_USED) == 0)
+			continue;
 		if (se_keys_equal(table->keys, se_entry_keys(table, entry), entry->nulls, values, nulls))
 			return entry;
 	}
@@ -182,6 +184,18 @@ se_table_reach(SeTable *table, uint32 index)
 {
 	reach_index(table, index);
 	return se_table_entry(table, index);
+}
+
+/*
+ * The slot goes on naming the entry, so that searches pass over it; a find does not stop
+ * at a gap.
+ */
+void
+se_table_remove(SeTable *table, SeEntry *entry)
+{
+	Assert(entry->flags & SE_ENTRY_USED);
+	entry->flags &= ~(SE_ENTRY_USED | SE_ENTRY_EMITTED);
+	table->nused--;
 }
 
 void

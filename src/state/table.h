@@ -8,8 +8,8 @@
  *
  *	entry:	hash | saved | index | flags, key nulls | key Datums | payload
  *
- * Entries never move and are never deleted one by one: a table dies whole with its
- * arena. The directory is an array of partitions chosen by the hash's high bits, each
+ * Entries never move, and their memory dies whole with the arena: an entry that is
+ * removed leaves a gap, which is not used again. The directory is an array of partitions chosen by the hash's high bits, each
  * an open-addressing array of (hash, index) of at most 64 K slots; a full one splits in
  * two (extendible hashing), so nothing is ever rehashed as a whole.
  *
@@ -90,6 +90,9 @@ extern SeEntry *se_table_put_at(SeTable *table, uint32 index, uint32 hash,
 
 /* The place of an index, made as a gap if it is not there yet. */
 extern SeEntry *se_table_reach(SeTable *table, uint32 index);
+
+/* The entry is a gap from now on; it stays dirty if it was. Keys and payload are as before. */
+extern void se_table_remove(SeTable *table, SeEntry *entry);
 
 /* Remember that entries changed. */
 extern void se_table_touch_rows(SeTable *table, SeEntry **entries, int n);

@@ -14,6 +14,7 @@
 #include "base/compat.h"
 #include "catalog/pg_type.h"
 #include "harness.h"
+#include "lib/pairingheap.h"
 #include "miscadmin.h"
 #include "nodes/memnodes.h"
 #include "nodes/pg_list.h"
@@ -560,6 +561,22 @@ list_delete_first(List *list)
 	return list;
 }
 
+List *
+list_delete_ptr(List *list, void *datum)
+{
+	for (int i = 0; i < list_length(list); i++)
+	{
+		if (list->elements[i].ptr_value != datum)
+			continue;
+		memmove(list->elements + i, list->elements + i + 1, (list->length - i - 1) * sizeof(ListCell));
+		if (--list->length > 0)
+			return list;
+		list_free(list);
+		return NIL;
+	}
+	return list;
+}
+
 /* ----------------------------------------------- values and descriptions */
 
 /* Values of unit tests are always plain: never compressed, never external. */
@@ -753,4 +770,56 @@ bool
 TransactionIdPrecedes(TransactionId id1, TransactionId id2)
 {
 	return (int32) (id1 - id2) < 0;
+}
+
+/* ------------------------------------------------------------- pairing heap: a plain list, searched */
+
+pairingheap *
+pairingheap_allocate(pairingheap_comparator compare, void *arg)
+{
+	pairingheap *heap = palloc(sizeof(pairingheap));
+
+	heap->ph_compare = compare;
+	heap->ph_arg = arg;
+	heap->ph_root = NULL;
+	return heap;
+}
+
+void
+pairingheap_add(pairingheap * heap, pairingheap_node * node)
+{
+	node->next_sibling = heap->ph_root;
+	heap->ph_root = node;
+}
+
+pairingheap_node *
+pairingheap_first(pairingheap * heap)
+{
+	pairingheap_node *first = heap->ph_root;
+
+	for (pairingheap_node * node = heap->ph_root; node != NULL; node = node->next_sibling)
+	{
+		if (heap->ph_compare(node, first, heap->ph_arg) > 0)
+			first = node;
+	}
+	return first;
+}
+
+void
+pairingheap_remove(pairingheap * heap, pairingheap_node * node)
+{
+	pairingheap_node **link = &heap->ph_root;
+
+	while (*link != node)
+		link = &(*link)->next_sibling;
+	*link = node->next_sibling;
+}
+
+pairingheap_node *
+pairingheap_remove_first(pairingheap * heap)
+{
+	pairingheap_node *first = pairingheap_first(heap);
+
+	pairingheap_remove(heap, first);
+	return first;
 }

@@ -1,0 +1,516 @@
+/*
+ * operators/session_agg.c
+ *		Aggregates per session: rows of a key at most a gap apart, emitted when the session is over.
+ *
+ * A row is [time, time + gap], both ends included; it joins all open sessions of its key
+ * that it overlaps or touches and makes them one. A session fires when the watermark
+ * is above its end, since a row at the end still belongs to it. A row that no open
+ * session takes in is late iff its own end is below its stamp (design 7).
+ *
+ * Rows of a batch are placed one by one and applied together: once per run between two
+ * firings or two sessions becoming one. What is open fires from a heap by its end;
+ * a session that grew meanwhile is put back when it comes up.
+ *
+ * The watermark sent on stays one microsecond behind, because a session whose end it
+ * has reached may still be emitted, with that time.
+ *
+ * Runs in: task worker, in a round.
+ */
+#include "postgres.h"
+
+#include "base/fault.h"
+#include "base/settings.h"
+#include "common/int.h"
+#include "miscadmin.h"
+#include "operators/operators.h"
+#include "operators/session_internal.h"
+#include "time/gap.h"
+#include "utils/memutils.h"
+#include "utils/timestamp.h"
+
+static void session_agg_push(SeOperator *op, int input, SeBatch *batch);
+static void session_agg_watermark(SeOperator *op, int input, SeTime h);
+static bool session_agg_resume(SeOperator *op);
+static void session_agg_end(SeOperator *op, int input);
+static SeKeys *make_session_keys(const SeKeys *keys);
+static bool is_busy(const SeSessionAgg * agg);
+static bool go_on(SeSessionAgg * agg);
+static int	process(SeSessionAgg * agg, SeBatch *batch, int from);
+static int	find_windows(SeSessionAgg * agg, SeBatch *batch, int from);
+static bool row_end(const SeSessionAgg * agg, const SeBatch *batch, int row, SeTime *end);
+static void find_anchors(SeSessionAgg * agg, SeBatch *batch, int n);
+static void place_row(SeSessionAgg * agg, SeBatch *batch, int row, SeEntry *anchor);
+static void apply_pending(SeSessionAgg * agg, SeBatch *batch);
+static void join_sessions(SeSessionAgg * agg, SeSession * session, SeSession * other);
+static bool advance(SeSessionAgg * agg, SeTime h);
+static bool fire(SeSessionAgg * agg, SeTime h);
+static void emit_session(SeSessionAgg * agg, SeSession * session);
+static void flush(SeSessionAgg * agg);
+static void need_rows(SeSessionAgg * agg, int n);
+
+static const SeOperatorOps session_agg_ops = {
+	.name = "session aggregate",
+	.push = session_agg_push,
+	.watermark = session_agg_watermark,
+	.idle = se_op_forward_idle,
+	.timer = se_op_forward_timer,
+	.resume = session_agg_resume,
+	.prepare = se_session_state_prepare,
+	.snapshot = se_session_state_snapshot,
+	.rewrite = se_session_state_rewrite,
+	.restore = se_session_state_restore,
+	.restored = se_session_state_restored,
+	.checkpoint_done = se_op_no_checkpoint_done,
+	.end = session_agg_end,
+	.close = se_op_no_close,
+};
+
+SeOperator *
+se_session_agg_new(const SeSessionAggNode * node, SeOperatorEnv *env)
+{
+	SeSessionAgg *agg = palloc0(sizeof(SeSessionAgg));
+	TupleDesc	input = ((SeNode *) linitial(node->node.inputs))->desc;
+
+	se_op_init(&agg->op, &session_agg_ops, node->node.id, 1, env, node->node.desc);
+	agg->node = node;
+	agg->set = se_agg_set_new(node->calls, input, env);
+	agg->keys = se_keys_new(input, node->keys, node->key_eq);
+	agg->session_keys = make_session_keys(agg->keys);
+	agg->session_values = palloc(agg->session_keys->n * sizeof(Datum));
+	agg->session_nulls = palloc(agg->session_keys->n * sizeof(bool));
+	agg->timers = pairingheap_allocate(se_session_compare_timers, NULL);
+	agg->deadline = SE_TIME_MAX;
+	se_stash_init(&agg->stash, env, input, agg->keys);
+	agg->scratch = AllocSetContextCreate(CurrentMemoryContext, "stream_engine session aggregate",
+										 ALLOCSET_DEFAULT_SIZES);
+	agg->out = se_batch_new(CurrentMemoryContext, node->node.desc, Max(se_batch_rows, 1));
+	return &agg->op;
+}
+
+/* The keys, then the session's number. */
+static SeKeys *
+make_session_keys(const SeKeys *keys)
+{
+	SeKeys	   *result = palloc0(offsetof(SeKeys, columns) + (keys->n + 1) * sizeof(SeKeyColumn));
+
+	result->n = keys->n + 1;
+	memcpy(result->columns, keys->columns, keys->n * sizeof(SeKeyColumn));
+	result->columns[keys->n].kind = SE_KEY_INT8;
+	result->columns[keys->n].byval = true;
+	result->columns[keys->n].typlen = sizeof(int64);
+	return result;
+}
+
+static void
+session_agg_push(SeOperator *op, int input, SeBatch *batch)
+{
+	SeSessionAgg *agg = (SeSessionAgg *) op;
+	int			done;
+
+	if (!batch->append_only)
+		elog(ERROR, "session aggregate got rows that change others");
+	op->watermark_in = Max(op->watermark_in, batch->wm_end);
+	done = is_busy(agg) && !go_on(agg) ? 0 : process(agg, batch, 0);
+	if (done < batch->nrows || is_busy(agg))
+	{
+		se_stash_rows(&agg->stash, batch, done);
+		agg->meta_dirty = true;
+	}
+}
+
+static void
+session_agg_watermark(SeOperator *op, int input, SeTime h)
+{
+	SeSessionAgg *agg = (SeSessionAgg *) op;
+
+	op->watermark_in = Max(op->watermark_in, h);
+	if ((is_busy(agg) && !go_on(agg)) || !advance(agg, h))
+	{
+		agg->stash.watermark = Max(agg->stash.watermark, h);
+		agg->meta_dirty = true;
+	}
+}
+
+static void
+session_agg_end(SeOperator *op, int input)
+{
+	SeSessionAgg *agg = (SeSessionAgg *) op;
+
+	if (is_busy(agg))
+	{
+		agg->stash.end = true;
+		agg->meta_dirty = true;
+		return;
+	}
+	se_op_forward_end(op, input);
+}
+
+static bool
+session_agg_resume(SeOperator *op)
+{
+	SeSessionAgg *agg = (SeSessionAgg *) op;
+
+	return !is_busy(agg) || go_on(agg);
+}
+
+/* Is there work left from before? */
+static bool
+is_busy(const SeSessionAgg * agg)
+{
+	return agg->firing || !se_stash_is_empty(&agg->stash);
+}
+
+/* Finish the firing, then the stash in its order. False if the output is full again. */
+static bool
+go_on(SeSessionAgg * agg)
+{
+	SeBatch    *batch;
+
+	agg->meta_dirty = true;
+	if (agg->firing && !advance(agg, agg->fire_to))
+		return false;
+	while ((batch = se_stash_first(&agg->stash)) != NULL)
+	{
+		agg->stash.next_row = process(agg, batch, agg->stash.next_row);
+		if (agg->stash.next_row < batch->nrows)
+			return false;
+		se_stash_pop(&agg->stash);
+	}
+	if (agg->stash.watermark != SE_TIME_MIN)
+	{
+		if (!advance(agg, agg->stash.watermark))
+			return false;
+		agg->stash.watermark = SE_TIME_MIN;
+	}
+	if (agg->stash.end)
+	{
+		agg->stash.end = false;
+		se_op_forward_end(&agg->op, 0);
+	}
+	return true;
+}
+
+/*
+ * Rows from `from` on, and the watermark behind them. Returns the first row that was
+ * not taken because the output is full: nrows if only the watermark was not reached
+ * (then the stash holds it).
+ */
+static int
+process(SeSessionAgg * agg, SeBatch *batch, int from)
+{
+	SeOperatorEnv *env = agg->op.env;
+	MemoryContext old;
+	int			n;
+
+	need_rows(agg, batch->nrows);
+	env->current_batch = batch;
+	old = MemoryContextSwitchTo(agg->scratch);
+	n = find_windows(agg, batch, from);
+	if (n > 0)
+	{
+		se_env_state_touched(env);
+		agg->meta_dirty = true;
+		if (agg->old != NULL)
+			se_session_move_some(agg, 2 * n + 16);
+		find_anchors(agg, batch, n);
+	}
+	for (int i = 0; i < n; i++)
+	{
+		int			row = agg->rows[i];
+
+		if (agg->firing || batch->wm[row] > agg->deadline)
+		{
+			apply_pending(agg, batch);
+			env->current_batch = NULL;
+			MemoryContextSwitchTo(old);
+			if (!advance(agg, batch->wm[row]))
+			{
+				MemoryContextReset(agg->scratch);
+				se_session_agg_publish(agg);
+				return row;
+			}
+			MemoryContextSwitchTo(agg->scratch);
+			env->current_batch = batch;
+		}
+		env->current_row = row;
+		place_row(agg, batch, row, agg->anchors[i]);
+	}
+	apply_pending(agg, batch);
+	env->current_batch = NULL;
+	env->current_row = -1;
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(agg->scratch);
+
+	if (!advance(agg, batch->wm_end))
+	{
+		agg->stash.watermark = Max(agg->stash.watermark, batch->wm_end);
+		agg->meta_dirty = true;
+	}
+	se_session_begin_generation(agg);
+	se_session_agg_publish(agg);
+	return batch->nrows;
+}
+
+/* The rows that have a session, and the end of each alone; everything that may fail for a row. */
+static int
+find_windows(SeSessionAgg * agg, SeBatch *batch, int from)
+{
+	int			n = 0;
+
+	for (int row = from; row < batch->nrows; row++)
+	{
+		agg->op.env->current_row = row;
+		if (row_end(agg, batch, row, &agg->ends[row]))
+			agg->rows[n++] = row;
+	}
+	if (n > 0)
+		se_keys_prepare(agg->keys, batch, agg->rows, n, agg->key_values, agg->key_nulls, agg->hashes);
+	return n;
+}
+
+/* A row without time or gap is in no session. */
+static bool
+row_end(const SeSessionAgg * agg, const SeBatch *batch, int row, SeTime *end)
+{
+	const Datum *values = se_batch_values(batch, row);
+	const bool *nulls = se_batch_nulls(batch, row);
+	int64		gap = agg->node->gap;
+
+	if (nulls[agg->node->time_column])
+		return false;
+	if (agg->node->gap_column >= 0)
+	{
+		if (nulls[agg->node->gap_column])
+			return false;
+		gap = se_gap_usecs(DatumGetIntervalP(values[agg->node->gap_column]));
+	}
+	if (pg_add_s64_overflow(DatumGetTimestamp(values[agg->node->time_column]), gap, end) ||
+		!IS_VALID_TIMESTAMP(*end))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
+				 errmsg("timestamp out of range"),
+				 errdetail("The end of the row's session does not fit into the range of timestamps.")));
+	return true;
+}
+
+/* The keys of the rows, with what is open of them in the current generation. */
+static void
+find_anchors(SeSessionAgg * agg, SeBatch *batch, int n)
+{
+	int			nkeys = agg->keys->n;
+
+	se_table_get_rows(agg->current->anchors, agg->hashes, agg->key_values, agg->key_nulls, n, agg->anchors);
+	for (int i = 0; i < n && agg->old != NULL; i++)
+	{
+		SeEntry    *old_anchor = se_table_find(agg->old->anchors, agg->hashes[i],
+											   agg->key_values + (Size) i * nkeys,
+											   agg->key_nulls + (Size) i * nkeys);
+
+		if (old_anchor != NULL)
+			se_session_move_key(agg, old_anchor, agg->anchors[i]);
+	}
+}
+
+/* Find or make the session of a row; it waits for apply_pending. */
+static void
+place_row(SeSessionAgg * agg, SeBatch *batch, int row, SeEntry *anchor)
+{
+	SeSessionList *list = (SeSessionList *) se_entry_payload(agg->current->anchors, anchor);
+	SeTime		start = DatumGetTimestamp(se_batch_values(batch, row)[agg->node->time_column]);
+	SeTime		end = agg->ends[row];
+	uint32		first = se_session_first_touching(list, start);
+	uint32		n;
+	SeSession **sessions = se_session_list(list, &n);
+	SeSession  *session;
+
+	if (first == n || sessions[first]->start > end)
+	{
+		if (end < batch->wm[row] && !SE_FAULT_WRONG("wrong-late-check-off"))
+		{
+			agg->op.env->late_rows++;
+			agg->op.env->late_pairs++;
+			return;
+		}
+		session = se_session_open(agg, agg->current, anchor, start, end);
+	}
+	else
+	{
+		session = sessions[first];
+		if (first + 1 < n && sessions[first + 1]->start <= end)
+		{
+			apply_pending(agg, batch);
+			while (sessions = se_session_list(list, &n),
+				   first + 1 < n && sessions[first + 1]->start <= end)
+				join_sessions(agg, session, sessions[first + 1]);
+		}
+		session->start = Min(session->start, start);
+		session->end = Max(session->end, end);
+	}
+	agg->pending_rows[agg->npending] = row;
+	agg->pending_entries[agg->npending] = session->entry;
+	agg->pending_accs[agg->npending] = se_session_acc(agg, session);
+	agg->npending++;
+}
+
+/* Let the aggregates see the rows placed since the last time. */
+static void
+apply_pending(SeSessionAgg * agg, SeBatch *batch)
+{
+	int			n = agg->npending;
+
+	agg->npending = 0;
+	if (n == 0)
+		return;
+	se_table_touch_rows(agg->current->home->table, agg->pending_entries, n);
+	se_agg_set_apply(agg->set, agg->current->home, batch, agg->pending_rows, agg->pending_accs, n);
+}
+
+/* A row touches both: `other` becomes part of the earlier one. */
+static void
+join_sessions(SeSessionAgg * agg, SeSession * session, SeSession * other)
+{
+	SeTime		end = other->end;
+
+	SE_FAULT_POINT("session-join");
+	if (!SE_FAULT_WRONG("wrong-session-join-loses"))
+		se_agg_set_merge(agg->set, agg->current->home, se_session_acc(agg, session), se_session_acc(agg, other));
+	se_session_close(agg, other);	/* found by its end, so before ours is the same */
+	session->end = Max(session->end, end);
+}
+
+/* Reach a watermark: emit what is over, then send it on. False if the output is full before. */
+static bool
+advance(SeSessionAgg * agg, SeTime h)
+{
+	SeTime		out = h == SE_TIME_MAX || h == SE_TIME_MIN ? h : h - 1;
+
+	if (agg->firing || h > agg->deadline)
+	{
+		se_env_state_touched(agg->op.env);
+		agg->meta_dirty = true;
+		agg->fire_to = h;
+		agg->firing = true;
+		if (agg->op.env->output_full || !fire(agg, h))
+			return false;
+		agg->firing = false;
+	}
+	if (out > agg->op.watermark_out)
+	{
+		agg->meta_dirty = true;
+		se_op_emit_watermark(&agg->op, out);
+	}
+	return true;
+}
+
+/* Emit the sessions that ended before h, in order of their ends. */
+static bool
+fire(SeSessionAgg * agg, SeTime h)
+{
+	while (!pairingheap_is_empty(agg->timers))
+	{
+		SeSession  *session = pairingheap_container(SeSession, timer, pairingheap_first(agg->timers));
+
+		if (session->fires >= h)
+			break;
+		if (session->fires < session->end && !SE_FAULT_WRONG("wrong-session-fires-early"))
+		{
+			pairingheap_remove_first(agg->timers);
+			session->fires = session->end;
+			pairingheap_add(agg->timers, &session->timer);
+			continue;
+		}
+		if (agg->out->nrows == agg->out->capacity)
+		{
+			flush(agg);
+			CHECK_FOR_INTERRUPTS();
+			if (agg->op.env->output_full)
+				return false;
+		}
+		emit_session(agg, session);
+		se_session_close(agg, session);
+	}
+	flush(agg);
+	se_session_set_deadline(agg);
+	se_session_agg_publish(agg);
+	return true;
+}
+
+/* One output row: keys, the window, aggregates. */
+static void
+emit_session(SeSessionAgg * agg, SeSession * session)
+{
+	SeBatch    *out = agg->out;
+	SeTable    *table = session->generation->home->table;
+	int			nkeys = agg->keys->n;
+	int			row = out->nrows;
+	Datum	   *values = se_batch_values(out, row);
+	bool	   *nulls = se_batch_nulls(out, row);
+	MemoryContext old = MemoryContextSwitchTo(out->arena);
+	const Datum *keys = se_entry_keys(table, session->entry);
+
+	memcpy(nulls, session->entry->nulls, nkeys * sizeof(bool));
+	for (int k = 0; k < nkeys; k++)
+		values[k] = keys[k];
+	values[nkeys] = TimestampGetDatum(session->start);
+	values[nkeys + 1] = TimestampGetDatum(session->end);
+	values[nkeys + 2] = TimestampGetDatum(session->end - 1);
+	nulls[nkeys] = nulls[nkeys + 1] = nulls[nkeys + 2] = false;
+	se_agg_set_final(agg->set, session->generation->home, se_session_acc(agg, session),
+					 values + nkeys + 3, nulls + nkeys + 3);
+	MemoryContextSwitchTo(old);
+
+	out->kinds[row] = SE_ROW_INSERT;
+	out->event_time[row] = session->end - 1;
+	out->wm[row] = agg->op.watermark_out;
+	out->places[row] = (SePlace)
+	{
+		0, 0
+	};
+	out->nrows++;
+}
+
+static void
+flush(SeSessionAgg * agg)
+{
+	if (agg->out->nrows == 0)
+		return;
+	SE_FAULT_POINT("session-fire");
+	agg->out->wm_end = agg->op.watermark_out;
+	se_op_emit(&agg->op, agg->out);
+	se_batch_reset(agg->out);
+}
+
+static void
+need_rows(SeSessionAgg * agg, int n)
+{
+	MemoryContext old;
+	int			nkeys = Max(agg->keys->n, 1);
+
+	if (n <= agg->max_rows)
+		return;
+	old = MemoryContextSwitchTo(agg->op.env->memory);
+	agg->max_rows = n;
+	agg->ends = palloc(n * sizeof(SeTime));
+	agg->rows = palloc(n * sizeof(int));
+	agg->key_values = palloc((Size) n * nkeys * sizeof(Datum));
+	agg->key_nulls = palloc((Size) n * nkeys * sizeof(bool));
+	agg->hashes = palloc(n * sizeof(uint32));
+	agg->anchors = palloc(n * sizeof(SeEntry *));
+	agg->pending_rows = palloc(n * sizeof(int));
+	agg->pending_entries = palloc(n * sizeof(SeEntry *));
+	agg->pending_accs = palloc(n * sizeof(char *));
+	MemoryContextSwitchTo(old);
+}
+
+/* What monitoring shows. */
+void
+se_session_agg_publish(SeSessionAgg * agg)
+{
+	agg->op.state_bytes = se_arena_bytes(agg->current->home->arena);
+	agg->op.state_entries = agg->current->home->table->nused;
+	if (agg->old != NULL)
+	{
+		agg->op.state_bytes += se_arena_bytes(agg->old->home->arena);
+		agg->op.state_entries += agg->old->home->table->nused;
+	}
+}
