@@ -58,6 +58,7 @@ se_expressions_canonicalise(SePlan *plan)
 	query->targetList = (List *) canonical(plan, (Node *) query->targetList);
 	query->havingQual = canonical(plan, query->havingQual);
 	plan->quals = (List *) canonical(plan, (Node *) plan->quals);
+	plan->gap = (Expr *) canonical(plan, (Node *) plan->gap);
 }
 
 static Node *
@@ -321,6 +322,7 @@ se_expr_stream_attnos(SePlan *plan)
 	attnos_walker((Node *) plan->query->targetList, &context);
 	attnos_walker((Node *) plan->quals, &context);
 	attnos_walker(plan->query->havingQual, &context);
+	attnos_walker((Node *) plan->gap, &context);
 	if (plan->window_rti != 0)
 		context.attnos = list_append_unique_int(context.attnos, plan->stream->event_time);
 	list_sort(context.attnos, compare_attnos);

@@ -69,6 +69,7 @@ se_functions_check(SePlan *plan)
 
 	check_walker((Node *) plan->quals, &context);
 	check_walker(query->havingQual, &context);
+	check_walker((Node *) plan->gap, &context);
 	context.changing_allowed = !plan->grouped;
 	check_walker((Node *) query->targetList, &context);
 }

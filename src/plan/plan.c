@@ -143,6 +143,8 @@ translate_rows(SePlan *plan, SeStep *input)
 	List	   *names = NIL;
 	ListCell   *lc;
 
+	if (plan->session)
+		se_session_refuse_ungrouped(plan);
 	if (plan->window_rti != 0 && (plan->window.kind != SE_WINDOW_TUMBLE ||
 								  se_expr_uses(plan->query->targetList, plan->window_rti) ||
 								  se_expr_uses(plan->quals, plan->window_rti)))
@@ -216,7 +218,8 @@ note_missing_watermark(SePlan *plan)
 		return;
 	foreach(lc, plan->nodes)
 	{
-		if (((SeNode *) lfirst(lc))->kind == SE_NODE_WINDOW_AGG)
+		if (((SeNode *) lfirst(lc))->kind == SE_NODE_WINDOW_AGG ||
+			((SeNode *) lfirst(lc))->kind == SE_NODE_SESSION_AGG)
 			ereport(NOTICE,
 					(errmsg("stream \"%s\" has no watermark of its own", get_rel_name(plan->stream->relation)),
 					 errdetail("Windows close only when stream_engine.emit_watermark() says so."),

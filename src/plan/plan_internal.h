@@ -36,6 +36,8 @@ typedef struct SePlan
 	SeStreamInfo *stream;
 	int			window_rti;		/* 0 = no window function */
 	SeWindow	window;
+	bool		session;		/* the window function is session(); `window` says nothing */
+	Expr	   *gap;			/* canonical: of a session, an interval */
 	List	   *quals;			/* canonical: WHERE and ON, implicit AND */
 
 	/* shape */
@@ -79,6 +81,13 @@ extern void se_plain_views_point(void *arg);	/* ErrorContextCallback of an SePla
 /* from_clause.c, window_call.c */
 extern void se_from_clause_read(SePlan *plan);
 extern void se_window_call_read(SePlan *plan, int rti);
+
+/* session_call.c: session(); and what it cannot be without */
+extern void se_session_call_read(SePlan *plan, const FuncExpr *call, List *arguments);
+extern bool se_session_gap_is_constant(const SePlan *plan, int64 *usecs);
+extern void se_session_refuse_ungrouped(SePlan *plan) SE_NORETURN;
+extern void se_session_refuse_row_window(SePlan *plan, const void *where) SE_NORETURN;
+extern void se_session_adapt_call(SeAggCall *call);
 
 /* expressions.c */
 extern void se_expressions_canonicalise(SePlan *plan);

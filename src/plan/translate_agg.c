@@ -46,11 +46,14 @@ static void check_key(SePlan *plan, const Grouping *grouping, const SortGroupCla
 static bool read_calls(Node *node, Grouping *grouping);
 static void split_conditions(SePlan *plan, Grouping *grouping);
 static bool rows_need_windows(SePlan *plan, const Grouping *grouping);
+static void check_rows_need_no_session(SePlan *plan, const Grouping *grouping);
 static bool calls_mergeable(const Grouping *grouping);
 static SeStep *prepare_rows(SePlan *plan, Grouping *grouping, SeStep *input);
 static SeStep *add_window_agg(SePlan *plan, Grouping *grouping, SeStep *input);
 static SeStep *add_group_agg(SePlan *plan, Grouping *grouping, SeStep *input);
-static void add_call_columns(Grouping *grouping, List **columns, List **names);
+static SeStep *add_session_agg(SePlan *plan, Grouping *grouping, SeStep *input);
+static void windowed_columns(SePlan *plan, const Grouping *grouping, List **columns, List **names);
+static void add_call_columns(const Grouping *grouping, List **columns, List **names);
 static List *columns_of(const SeStep *input, List *exprs);
 static void want(List **exprs, List **names, void *expr, const char *name);
 static const char *expr_name(SePlan *plan, void *expr, const char *otherwise);
@@ -78,8 +81,12 @@ se_translate_agg(SePlan *plan, SeStep *input)
 	input = prepare_rows(plan, &grouping, input);
 	foreach(lc, grouping.calls)
 		se_agg_call_bind(plan, lfirst(lc), input);
-	agg = grouping.windowed ? add_window_agg(plan, &grouping, input) :
-		add_group_agg(plan, &grouping, input);
+	if (plan->session)
+		agg = add_session_agg(plan, &grouping, input);
+	else if (grouping.windowed)
+		agg = add_window_agg(plan, &grouping, input);
+	else
+		agg = add_group_agg(plan, &grouping, input);
 
 	foreach(lc, query->targetList)
 	{
@@ -109,7 +116,7 @@ read_windows(SePlan *plan, Grouping *grouping)
 
 		if (!IsA(key, Var) || ((Var *) key)->varno != plan->window_rti)
 			continue;
-		if (((Var *) key)->varattno != SE_WINDOW_START_ATTR ||
+		if (((Var *) key)->varattno != SE_WINDOW_START_ATTR || plan->session ||
 			plan->window.kind != SE_WINDOW_CUMULATE)
 			grouping->windowed = true;
 		else
@@ -203,6 +210,16 @@ split_conditions(SePlan *plan, Grouping *grouping)
 			grouping->below = lappend(grouping->below, lfirst(lc));
 	}
 
+	if (plan->session)
+	{
+		if (!grouping->windowed)
+			se_session_refuse_ungrouped(plan);
+		check_rows_need_no_session(plan, grouping);
+		foreach(lc, grouping->calls)
+			se_session_adapt_call(lfirst(lc));
+		return;
+	}
+
 	grouping->sliced = grouping->windowed && !rows_need_windows(plan, grouping) &&
 		(plan->window.kind == SE_WINDOW_TUMBLE || calls_mergeable(grouping));
 	if (!grouping->sliced)
@@ -234,6 +251,23 @@ rows_need_windows(SePlan *plan, const Grouping *grouping)
 	return se_expr_uses(grouping->below, plan->window_rti);
 }
 
+/* The same, of sessions: refused. */
+static void
+check_rows_need_no_session(SePlan *plan, const Grouping *grouping)
+{
+	ListCell   *lc;
+
+	foreach(lc, grouping->keys)
+		if (se_expr_uses(lfirst(lc), plan->window_rti))
+			se_session_refuse_row_window(plan, lfirst(lc));
+	foreach(lc, grouping->aggrefs)
+		if (se_expr_uses(se_agg_call_inputs(lfirst(lc)), plan->window_rti))
+			se_session_refuse_row_window(plan, lfirst(lc));
+	foreach(lc, grouping->below)
+		if (se_expr_uses(lfirst(lc), plan->window_rti))
+			se_session_refuse_row_window(plan, lfirst(lc));
+}
+
 static bool
 calls_mergeable(const Grouping *grouping)
 {
@@ -262,13 +296,15 @@ prepare_rows(SePlan *plan, Grouping *grouping, SeStep *input)
 
 	forboth(lc, grouping->keys, name, grouping->key_names)
 		want(&wanted, &names, lfirst(lc), lfirst(name));
-	if (grouping->sliced)
+	if (grouping->sliced || plan->session)
 		want(&wanted, &names, se_expr_time_var(plan), expr_name(plan, se_expr_time_var(plan), NULL));
 	else if (grouping->windowed)
 	{
 		want(&wanted, &names, se_expr_window_var(plan, SE_WINDOW_START_ATTR), "window_start");
 		want(&wanted, &names, se_expr_window_var(plan, SE_WINDOW_END_ATTR), "window_end");
 	}
+	if (plan->session && !IsA(plan->gap, Const))
+		want(&wanted, &names, plan->gap, expr_name(plan, plan->gap, "gap"));
 	foreach(lc, grouping->aggrefs)
 	{
 		Aggref	   *aggref = lfirst_node(Aggref, lc);
@@ -293,9 +329,8 @@ static SeStep *
 add_window_agg(SePlan *plan, Grouping *grouping, SeStep *input)
 {
 	SeWindowAggNode *node = palloc0(sizeof(SeWindowAggNode));
-	List	   *columns = list_copy(grouping->keys);
-	List	   *names = NIL;
-	ListCell   *lc;
+	List	   *columns;
+	List	   *names;
 
 	node->window = plan->window;
 	node->sliced = grouping->sliced;
@@ -311,13 +346,42 @@ add_window_agg(SePlan *plan, Grouping *grouping, SeStep *input)
 	node->key_eq = grouping->key_eq;
 	node->calls = grouping->calls;
 
-	foreach(lc, grouping->key_names)
-		names = lappend(names, se_step_unique_name(names, lfirst(lc)));
-	want(&columns, &names, se_expr_window_var(plan, SE_WINDOW_START_ATTR), "window_start");
-	want(&columns, &names, se_expr_window_var(plan, SE_WINDOW_END_ATTR), "window_end");
-	want(&columns, &names, se_expr_window_var(plan, SE_WINDOW_TIME_ATTR), "window_time");
-	add_call_columns(grouping, &columns, &names);
+	windowed_columns(plan, grouping, &columns, &names);
 	return se_step_add(plan, &node->node, SE_NODE_WINDOW_AGG, input->node, SE_MODE_APPEND, columns, names);
+}
+
+static SeStep *
+add_session_agg(SePlan *plan, Grouping *grouping, SeStep *input)
+{
+	SeSessionAggNode *node = palloc0(sizeof(SeSessionAggNode));
+	List	   *columns;
+	List	   *names;
+
+	node->time_column = se_step_column(input, se_expr_time_var(plan));
+	node->gap_column = -1;
+	if (!se_session_gap_is_constant(plan, &node->gap))
+		node->gap_column = se_step_column(input, plan->gap);
+	node->keys = columns_of(input, grouping->keys);
+	node->key_eq = grouping->key_eq;
+	node->calls = grouping->calls;
+	windowed_columns(plan, grouping, &columns, &names);
+	return se_step_add(plan, &node->node, SE_NODE_SESSION_AGG, input->node, SE_MODE_APPEND, columns, names);
+}
+
+/* What an aggregate per window puts out: keys, the window, calls. */
+static void
+windowed_columns(SePlan *plan, const Grouping *grouping, List **columns, List **names)
+{
+	ListCell   *lc;
+
+	*columns = list_copy(grouping->keys);
+	*names = NIL;
+	foreach(lc, grouping->key_names)
+		*names = lappend(*names, se_step_unique_name(*names, lfirst(lc)));
+	want(columns, names, se_expr_window_var(plan, SE_WINDOW_START_ATTR), "window_start");
+	want(columns, names, se_expr_window_var(plan, SE_WINDOW_END_ATTR), "window_end");
+	want(columns, names, se_expr_window_var(plan, SE_WINDOW_TIME_ATTR), "window_time");
+	add_call_columns(grouping, columns, names);
 }
 
 static SeStep *
@@ -340,7 +404,7 @@ add_group_agg(SePlan *plan, Grouping *grouping, SeStep *input)
 
 /* One output column per call, named as the function. */
 static void
-add_call_columns(Grouping *grouping, List **columns, List **names)
+add_call_columns(const Grouping *grouping, List **columns, List **names)
 {
 	ListCell   *lc;
 

@@ -46,11 +46,18 @@ se_window_call_read(SePlan *plan, int rti)
 
 	window.call = castNode(FuncExpr, se_compat_flatten_join_aliases(plan->query, function->funcexpr));
 	window.name = se_functions_our_name(window.call->funcid);
-	read_kind(plan, &window);
+	plan->session = strcmp(window.name, "session") == 0;
+	if (!plan->session)
+		read_kind(plan, &window);
 
 	/* folding also puts named arguments in their places and defaults where they lack */
 	window.arguments = castNode(FuncExpr, eval_const_expressions(NULL, (Node *) window.call))->args;
 	check_time_argument(plan, &window);
+	if (plan->session)
+	{
+		se_session_call_read(plan, window.call, window.arguments);
+		return;
+	}
 	if (window.kind == SE_WINDOW_HOP)
 		slide = interval_argument(plan, &window, n++, "slide");
 	else if (window.kind == SE_WINDOW_CUMULATE)
@@ -74,7 +81,7 @@ read_kind(SePlan *plan, WindowCall *window)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("window function %s() is not supported yet", window->name),
-				 errhint("Use tumble, hop or cumulate."),
+				 errhint("Use tumble, hop, cumulate or session."),
 				 se_plan_node_position(plan, window->call)));
 }
 
