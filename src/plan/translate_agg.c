@@ -259,13 +259,13 @@ check_rows_need_no_session(SePlan *plan, const Grouping *grouping)
 
 	foreach(lc, grouping->keys)
 		if (se_expr_uses(lfirst(lc), plan->window_rti))
-			se_session_refuse_row_window(plan, lfirst(lc));
+		se_session_refuse_row_window(plan, lfirst(lc));
 	foreach(lc, grouping->aggrefs)
 		if (se_expr_uses(se_agg_call_inputs(lfirst(lc)), plan->window_rti))
-			se_session_refuse_row_window(plan, lfirst(lc));
+		se_session_refuse_row_window(plan, lfirst(lc));
 	foreach(lc, grouping->below)
 		if (se_expr_uses(lfirst(lc), plan->window_rti))
-			se_session_refuse_row_window(plan, lfirst(lc));
+		se_session_refuse_row_window(plan, lfirst(lc));
 }
 
 static bool
@@ -377,7 +377,7 @@ windowed_columns(SePlan *plan, const Grouping *grouping, List **columns, List **
 	*columns = list_copy(grouping->keys);
 	*names = NIL;
 	foreach(lc, grouping->key_names)
-		*names = lappend(*names, se_step_unique_name(*names, lfirst(lc)));
+		* names = lappend(*names, se_step_unique_name(*names, lfirst(lc)));
 	want(columns, names, se_expr_window_var(plan, SE_WINDOW_START_ATTR), "window_start");
 	want(columns, names, se_expr_window_var(plan, SE_WINDOW_END_ATTR), "window_end");
 	want(columns, names, se_expr_window_var(plan, SE_WINDOW_TIME_ATTR), "window_time");

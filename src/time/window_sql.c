@@ -59,8 +59,9 @@ stream_engine_session(PG_FUNCTION_ARGS)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			 errmsg("session windows are not supported yet"),
-			 errhint("Use tumble, hop or cumulate.")));
+			 errmsg("session() can be used in a continuous view only"),
+			 errdetail("Which session a row belongs to depends on other rows."),
+			 errhint("In an ordinary query find sessions with lag() and sum() OVER the rows of a key.")));
 }
 
 Datum

@@ -197,6 +197,32 @@ def bench_hop():
     drop("s")
 
 
+def bench_session():
+    """session() against tumble() of the gap's length, 100,000 keys, rows in order and a tenth of them not."""
+    n = 3 * MILLION
+    for name, late in (("in order", "0"), ("10 % out of order", "CASE WHEN i % 10 = 3 THEN 20 ELSE 0 END")):
+        psql(f"COPY (SELECT (hashint8(i)::bigint & 2147483647) % 100000, i, i % 1009, 'c', 'u', "
+             f"timestamp '2024-01-01' + i * interval '1 ms' - ({late}) * interval '1 second', 'e' "
+             f"FROM generate_series(0, {n} - 1) i) TO '{WORK}/session.csv' (FORMAT csv)")
+        stream("s", "30 seconds")
+        view("keeper", "SELECT auction FROM s WHERE false")
+        psql(copy("s", f"{WORK}/session.csv"), "SELECT stream_engine.emit_watermark('s', 'infinity')", "REFRESH MATERIALIZED VIEW keeper")
+        times = {}
+        for _ in range(3):
+            for window in ("tumble", "session"):
+                began = time.monotonic()
+                view("v", f"SELECT auction, window_start, window_end, count(*) AS n, sum(price) AS total, max(bidder) AS top FROM s, "
+                          f"{window}(date_time, interval '100 seconds') GROUP BY auction, window_start, window_end", "earliest")
+                psql("REFRESH MATERIALIZED VIEW v")
+                times.setdefault(window, []).append(time.monotonic() - began)
+                if len(times[window]) == 1:
+                    note(f"{window}: {times[window][0] / n * 1e6:.3f} us a row, {psql('SELECT count(*) FROM v')} results")
+                psql("DROP MATERIALIZED VIEW v")
+        ratio = statistics.median(b / a for a, b in zip(times["tumble"], times["session"]))
+        floor(f"session / tumble, per row, 100,000 keys, {name}", ratio, 2 if late == "0" else 3)
+        drop("s")
+
+
 def bench_latency():
     """Commit to result with 8 clients and 1,000 single-row commits a second."""
     psql("ALTER SYSTEM SET stream_engine.checkpoint_interval = '20ms'", "SELECT pg_reload_conf()")
@@ -246,7 +272,7 @@ CALL probe(200);
     psql("ALTER SYSTEM RESET stream_engine.checkpoint_interval", "SELECT pg_reload_conf()")
 
 
-BENCHES = {"copy": bench_copy, "refresh": bench_refresh, "engine": bench_engine, "hop": bench_hop, "latency": bench_latency}
+BENCHES = {"copy": bench_copy, "refresh": bench_refresh, "engine": bench_engine, "hop": bench_hop, "session": bench_session, "latency": bench_latency}
 psql("CREATE EXTENSION stream_engine")
 print(f"stream_engine {psql('SHOW server_version')}, {os.cpu_count()} cores, scale {SCALE}", flush=True)
 make_files()

@@ -131,17 +131,23 @@ def choose_window(rng, table):
             f"generate_series(w + ((us - w) / {step} + 1) * {step}, w + {size}, {step}::bigint) g", kind)
 
 
+def judged(table):
+    """The twin's rows, each with the watermark before it."""
+    return (f"(SELECT *, max(CASE WHEN is_mark THEN us ELSE {table.watermark_us} END) "
+            f"OVER (ORDER BY arrival ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS wm FROM {table.twin})")
+
+
+def moment(table, us):
+    if table.time_type == "timestamp":
+        return f"(timestamp '1970-01-01' + ({us}) * interval '1 microsecond')"
+    return f"(timestamptz '1970-01-01 00:00+00' + ({us}) * interval '1 microsecond')"
+
+
 def windowed_twin(table, windows, late):
     """The twin's rows, once per window, without what is late (or with, for counting)."""
-    def moment(us):
-        if table.time_type == "timestamp":
-            return f"(timestamp '1970-01-01' + ({us}) * interval '1 microsecond')"
-        return f"(timestamptz '1970-01-01 00:00+00' + ({us}) * interval '1 microsecond')"
-    judged = (f"SELECT *, max(CASE WHEN is_mark THEN us ELSE {table.watermark_us} END) "
-              f"OVER (ORDER BY arrival ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS wm FROM {table.twin}")
     keep = "" if late else " AND (wm IS NULL OR we > wm)"
-    return (f"(SELECT r.*, ws, we, {moment('ws')} AS window_start, {moment('we')} AS window_end, {moment('we - 1')} AS window_time "
-            f"FROM ({judged}) r, LATERAL ({windows}) w WHERE NOT is_mark{keep}) x")
+    return (f"(SELECT r.*, ws, we, {moment(table, 'ws')} AS window_start, {moment(table, 'we')} AS window_end, {moment(table, 'we - 1')} AS window_time "
+            f"FROM {judged(table)} r, LATERAL ({windows}) w WHERE NOT is_mark{keep}) x")
 
 
 # ---------------------------------------------------------------------- queries
@@ -208,8 +214,51 @@ def projected(rng, table, windowed):
     return Query(f"SELECT {select} FROM {source}{filter_}", f"SELECT {select} FROM {twin}{filter_}", None, f"{kind} rows")
 
 
+# Gaps of a row: as the view says it, and in microseconds.
+def choose_gap(rng, table):
+    span = max(table.span, 10 * SECOND)
+    most = max(span // rng.choice([50, 200, 1000]) // MS * MS, MS)
+    gaps = [MS * rng.randint(0, most // MS) for _ in range(2)]
+    if rng.random() < 0.6:
+        return interval(gaps[0]), str(gaps[0])
+    condition = rng.choice(CONDITIONS)
+    last = rng.choice([(interval(gaps[1]), str(gaps[1])), ("NULL", "NULL")])
+    return (f"CASE WHEN {condition} THEN {interval(gaps[0])} ELSE {last[0]} END",
+            f"(CASE WHEN {condition} THEN {gaps[0]} ELSE {last[1]} END)::bigint")
+
+
+def sessions(rng, table):
+    """GROUP BY sessions; which row is in which is the reference's to say (run.py)."""
+    filter_ = where(rng)
+    gap, gap_us = choose_gap(rng, table)
+    keys = rng.sample(KEYS, rng.choice([0, 1, 1, 1, 2]))
+    key = f"ROW({', '.join('trim_scale(k_num)' if k == 'k_num' else k for k in keys)})::text"
+    group = rng.choice([["window_start", "window_end"], ["window_end", "window_start"], ["window_start"], ["window_end"],
+                        ["window_start", "window_end", "window_time"]])
+    items = keys + group
+    rng.shuffle(items)
+    select_view = [f"{item} AS g{i}" for i, item in enumerate(items) if rng.random() < 0.85]
+    select_oracle = list(select_view)
+    for i in range(rng.randint(0 if select_view else 1, 5)):
+        view, oracle = aggregate(rng, True)
+        select_view.append(f"{view} AS a{i}")
+        select_oracle.append(f"{oracle} AS a{i}")
+    having = f" HAVING {rng.choice(HAVING)}" if rng.random() < 0.2 else ""
+    # Rows that the condition leaves out move the watermark, but are in no session.
+    input_ = f"SELECT arrival, {key} AS key, us, {gap_us} AS gap_us, wm FROM (SELECT * FROM {judged(table)} j WHERE NOT is_mark) x{filter_}"
+    reference = f"random_sessions($sessions${input_}$sessions$)"
+    twin = (f"(SELECT x.*, ws, we, {moment(table, 'ws')} AS window_start, {moment(table, 'we')} AS window_end, {moment(table, 'we - 1')} AS window_time "
+            f"FROM {table.twin} x JOIN {reference} m USING (arrival) WHERE ws IS NOT NULL) y")
+    tail = f" GROUP BY {', '.join(items)}{having}"
+    late = f"SELECT count(*), count(*) FROM {reference} WHERE ws IS NULL"
+    return Query(f"SELECT {', '.join(select_view)} FROM {table.name}, session(ts, {gap}){filter_}{tail}",
+                 f"SELECT {', '.join(select_oracle)} FROM {twin}{tail}", late, "session")
+
+
 def choose(rng, table):
     pick = rng.random()
+    if pick < 0.15:
+        return sessions(rng, table)
     if pick < 0.55:
         return grouped(rng, table, True)
     if pick < 0.80:

@@ -20,6 +20,37 @@ CREATE FUNCTION random_longer(text, text) RETURNS text LANGUAGE sql IMMUTABLE AS
   $$ SELECT CASE WHEN $1 IS NULL OR length($2) > length($1) OR (length($2) = length($1) AND $2 < $1 COLLATE "C") THEN $2 ELSE $1 END $$;
 CREATE AGGREGATE random_sum(bigint) (sfunc = int8pl, stype = bigint, initcond = '0', combinefunc = int8pl, parallel = safe);
 CREATE AGGREGATE random_longest(text) (sfunc = random_longer, stype = text);
+-- Sessions by definition, row by row in order of arrival: which session each row is in; NULL bounds: late. `input` gives
+-- arrival, key, us, gap_us and wm (the watermark before the row) of the rows that count.
+CREATE FUNCTION random_sessions(input text) RETURNS TABLE (arrival bigint, ws bigint, we bigint) LANGUAGE plpgsql
+SET client_min_messages = warning AS $$
+DECLARE
+    r record;
+    joined record;
+    n bigint := 0;
+BEGIN
+    DROP TABLE IF EXISTS pg_temp.open_sessions, pg_temp.members;
+    CREATE TEMP TABLE open_sessions (id bigint, key text, ws bigint, we bigint);
+    CREATE TEMP TABLE members (arrival bigint, id bigint, ws bigint, we bigint);
+    CREATE INDEX ON members (id);
+    FOR r IN EXECUTE input || ' ORDER BY arrival' LOOP
+        DELETE FROM open_sessions o WHERE o.we < r.wm;
+        IF r.us IS NULL OR r.gap_us IS NULL THEN CONTINUE; END IF;
+        SELECT min(o.ws) AS ws, max(o.we) AS we, array_agg(o.id) AS ids INTO joined FROM open_sessions o
+            WHERE o.key = r.key AND o.ws <= r.us + r.gap_us AND o.we >= r.us;
+        IF joined.ids IS NULL AND r.us + r.gap_us < r.wm THEN
+            INSERT INTO members VALUES (r.arrival);
+            CONTINUE;
+        END IF;
+        n := n + 1;
+        DELETE FROM open_sessions o WHERE o.id = ANY (joined.ids);
+        INSERT INTO open_sessions VALUES (n, r.key, least(joined.ws, r.us), greatest(joined.we, r.us + r.gap_us));
+        UPDATE members m SET id = n WHERE m.id = ANY (joined.ids);
+        INSERT INTO members VALUES (r.arrival, n);
+        UPDATE members m SET ws = o.ws, we = o.we FROM open_sessions o WHERE o.id = n AND m.id = n;
+    END LOOP;
+    RETURN QUERY SELECT m.arrival, m.ws, m.we FROM members m;
+END $$;
 """
 
 
