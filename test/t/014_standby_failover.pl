@@ -144,5 +144,17 @@ $primary->promote;
 $primary->write_twin('s', q{SELECT 5, g, g % 20, g, '2024-01-04'::timestamptz, 'back' FROM generate_series(1, 1000) g});
 $primary->refresh(sort keys %query);
 $primary->equals_oracle($_, $query{$_}, 'after the promotion of the old primary') foreach sort keys %query;
+
+# After a switch in good order the former primary follows as it is; its slot as a primary goes.
+$standby->enable_streaming($primary);
+$standby->set_standby_mode;
+$standby->start;
+$primary->write_twin('s', q{SELECT 4, g, g % 20, g, '2024-01-05'::timestamptz, 'switched' FROM generate_series(1, 1000) g});
+$primary->refresh(sort keys %query);
+$primary->wait_for_catchup('standby', 'replay', $primary->lsn('flush'));
+$standby->equals_oracle($_, $query{$_}, 'on the former primary') foreach sort keys %query;
+$standby->wait_until(q{SELECT array_agg(slot_name::text) = '{stream_engine_standby}' FROM pg_replication_slots}, 'the slot of the database goes');
+pass('the former primary has the slot of a standby');
+$standby->stop;
 $primary->stop;
 done_testing();
