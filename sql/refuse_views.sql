@@ -25,24 +25,43 @@ CREATE VIEW volatile_column AS SELECT own_volatile(price) AS v, auction FROM bid
 CREATE VIEW whose AS SELECT session_user AS who, auction FROM bid;
 CREATE VIEW system_column AS SELECT tableoid FROM bid;
 SELECT stream_engine.explain('SELECT auction FROM grouped');
+\echo :SQLSTATE
 SELECT stream_engine.explain('SELECT count FROM counted');
+\echo :SQLSTATE
 SELECT stream_engine.explain('SELECT auction FROM distinct_ones');
+\echo :SQLSTATE
 SELECT stream_engine.explain('SELECT auction FROM over_sets');
+\echo :SQLSTATE
 SELECT stream_engine.explain('SELECT auction FROM limited');
+\echo :SQLSTATE
 SELECT stream_engine.explain('SELECT auction FROM ordered');
+\echo :SQLSTATE
 SELECT stream_engine.explain('SELECT auction FROM ranked');
+\echo :SQLSTATE
 SELECT stream_engine.explain('SELECT auction FROM both_prices');
+\echo :SQLSTATE
 SELECT stream_engine.explain('SELECT auction FROM with_with');
+\echo :SQLSTATE
 SELECT stream_engine.explain('SELECT tag FROM expanded');
+\echo :SQLSTATE
 SELECT stream_engine.explain('SELECT auction FROM exists_view');
+\echo :SQLSTATE
 SELECT stream_engine.explain('SELECT auction FROM drawn');
+\echo :SQLSTATE
 SELECT stream_engine.explain('SELECT auction FROM recent');
+\echo :SQLSTATE
 SELECT stream_engine.explain('SELECT v, v + 1 AS more FROM volatile_column');
+\echo :SQLSTATE
 SELECT stream_engine.explain('SELECT volatile_column, v FROM volatile_column');
+\echo :SQLSTATE
 SELECT stream_engine.explain('SELECT auction FROM volatile_column WHERE v > 1');
+\echo :SQLSTATE
 SELECT stream_engine.explain('SELECT sum(v) FROM volatile_column');
+\echo :SQLSTATE
 SELECT stream_engine.explain('SELECT who FROM whose');
+\echo :SQLSTATE
 SELECT stream_engine.explain('SELECT tableoid FROM system_column');
+\echo :SQLSTATE
 
 -- what it reads
 CREATE VIEW of_nothing AS SELECT 1 AS one;
@@ -54,26 +73,43 @@ CREATE VIEW of_series AS SELECT auction, n FROM bid, generate_series(1, 3) AS n;
 CREATE VIEW windowed AS SELECT window_end, auction, date_time FROM bid, tumble(date_time, '1 s');
 CREATE VIEW wrong_window AS SELECT window_end FROM bid, tumble(date_time + interval '1 s', '1 s');
 SELECT stream_engine.explain('SELECT one FROM of_nothing');
+\echo :SQLSTATE
 SELECT stream_engine.explain('SELECT key FROM of_table');
+\echo :SQLSTATE
 SELECT stream_engine.explain('SELECT price FROM of_both');
+\echo :SQLSTATE
 SELECT stream_engine.explain('SELECT auction FROM of_streams');
+\echo :SQLSTATE
 SELECT stream_engine.explain('SELECT auction FROM of_subquery');
+\echo :SQLSTATE
 SELECT stream_engine.explain('SELECT auction FROM of_series');
+\echo :SQLSTATE
 SELECT stream_engine.explain('SELECT window_end FROM wrong_window');
+\echo :SQLSTATE
 SELECT stream_engine.explain('SELECT w.auction FROM windowed w, hop(date_time, ''1 s'', ''2 s'') h');
+\echo :SQLSTATE
 SELECT stream_engine.explain('SELECT x.price FROM cheap x, cheap y');
+\echo :SQLSTATE
 SELECT stream_engine.explain('SELECT x.price FROM bid b, cheap x');
+\echo :SQLSTATE
 SELECT stream_engine.explain('SELECT value FROM cheap JOIN side ON key = auction');
+\echo :SQLSTATE
 SELECT stream_engine.explain('SELECT price FROM cheap TABLESAMPLE system (10)');
+\echo :SQLSTATE
 
 -- what is read of it
 SELECT stream_engine.explain('SELECT count(*) FROM cheap GROUP BY auction');
+\echo :SQLSTATE
 SELECT stream_engine.explain('SELECT c || p AS both FROM cheap');
+\echo :SQLSTATE
 SELECT stream_engine.explain('SELECT ROW(auction, price) AS r FROM cheap');
+\echo :SQLSTATE
 SELECT stream_engine.explain('SELECT auction FROM cheap FOR UPDATE');
+\echo :SQLSTATE
 
 -- by CREATE, too; nested views are named from the inside out
 CREATE VIEW around AS SELECT auction AS a FROM grouped;
 CREATE MATERIALIZED VIEW v WITH (stream_engine.continuous) AS
     SELECT a
       FROM around;
+\echo :SQLSTATE

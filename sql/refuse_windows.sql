@@ -6,30 +6,54 @@ CREATE FOREIGN TABLE untimed (v int, ts timestamptz) SERVER stream_engine;
 
 -- not the event time
 SELECT stream_engine.explain('SELECT window_end, count(*) FROM bid, tumble(seen, ''1 s'') GROUP BY 1');
+\echo :SQLSTATE
 SELECT stream_engine.explain('SELECT window_end, count(*) FROM bid, tumble(date_time + interval ''1 s'', ''1 s'') GROUP BY 1');
+\echo :SQLSTATE
 SELECT stream_engine.explain('SELECT window_end, count(*) FROM bid, tumble(date_time::timestamp, ''1 s'') GROUP BY 1');
+\echo :SQLSTATE
 SELECT stream_engine.explain('SELECT window_end, count(*) FROM bid, tumble(now(), ''1 s'') GROUP BY 1');
+\echo :SQLSTATE
 SELECT stream_engine.explain('SELECT window_end, count(*) FROM bid, tumble(proctime(), ''1 s'') GROUP BY 1');
+\echo :SQLSTATE
 SELECT stream_engine.explain('SELECT window_end, count(*) FROM untimed, tumble(ts, ''1 s'') GROUP BY 1');
+\echo :SQLSTATE
 -- not a constant
 SELECT stream_engine.explain('SELECT window_end, count(*) FROM bid, tumble(date_time, size) GROUP BY 1');
+\echo :SQLSTATE
 SELECT stream_engine.explain('SELECT window_end, count(*) FROM bid, tumble(date_time, current_setting(''a.b'')::interval) GROUP BY 1');
+\echo :SQLSTATE
 SELECT stream_engine.explain('SELECT window_end, count(*) FROM bid, hop(date_time, size, ''1 s'') GROUP BY 1');
+\echo :SQLSTATE
 SELECT stream_engine.explain('SELECT window_end, count(*) FROM bid, cumulate(date_time, size, ''1 s'') GROUP BY 1');
+\echo :SQLSTATE
 SELECT stream_engine.explain('SELECT window_end, count(*) FROM bid, tumble(date_time, ''1 s'', shift => size) GROUP BY 1');
+\echo :SQLSTATE
 SELECT stream_engine.explain('SELECT window_end, count(*) FROM bid, tumble(date_time, NULL) GROUP BY 1');
+\echo :SQLSTATE
 SELECT stream_engine.explain('SELECT window_end, count(*) FROM bid, tumble(date_time, ''1 s'', timezone => ''Europe/Berlin'') GROUP BY 1');
+\echo :SQLSTATE
 -- not a size
 SELECT stream_engine.explain('SELECT window_end, count(*) FROM bid, tumble(date_time, ''0'') GROUP BY 1');
+\echo :SQLSTATE
 SELECT stream_engine.explain('SELECT window_end, count(*) FROM bid, tumble(date_time, ''-1 s'') GROUP BY 1');
+\echo :SQLSTATE
 SELECT stream_engine.explain('SELECT window_end, count(*) FROM bid, tumble(date_time, ''1 month'') GROUP BY 1');
+\echo :SQLSTATE
 SELECT stream_engine.explain('SELECT window_end, count(*) FROM bid, tumble(date_time, ''1 day'', ''1 year'') GROUP BY 1');
+\echo :SQLSTATE
 SELECT stream_engine.explain('SELECT window_end, count(*) FROM bid, hop(date_time, ''0'', ''1 s'') GROUP BY 1');
+\echo :SQLSTATE
 SELECT stream_engine.explain('SELECT window_end, count(*) FROM bid, hop(date_time, ''1 us'', ''1 day'') GROUP BY 1');
+\echo :SQLSTATE
 SELECT stream_engine.explain('SELECT window_end, count(*) FROM bid, cumulate(date_time, ''3 s'', ''10 s'') GROUP BY 1');
+\echo :SQLSTATE
 -- later
 SELECT stream_engine.explain('SELECT window_end, count(*) FROM bid, session(date_time, ''10 s'') GROUP BY 1');
+\echo :SQLSTATE
 SELECT stream_engine.explain('SELECT window_id, count(*) FROM bid, count_window(100) GROUP BY 1');
+\echo :SQLSTATE
 -- in the wrong place
 SELECT stream_engine.explain('SELECT tumble(date_time, ''1 s''), auction FROM bid');
+\echo :SQLSTATE
 SELECT stream_engine.explain('SELECT window_start, count(*) FROM bid, cumulate(date_time, ''1 s'', ''10 s'') GROUP BY window_start');
+\echo :SQLSTATE

@@ -31,3 +31,42 @@ SELECT * FROM called ORDER BY k;
 SELECT * FROM transition;
 SELECT * FROM final;
 SELECT count(*) FROM stream_engine.errors;
+
+-- a function that is no more what the query may use, or that the owner may not call, stops the view
+CREATE ROLE view_functions_owner;
+CREATE FUNCTION kept(int) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN true; END';
+CREATE MATERIALIZED VIEW filtered WITH (stream_engine.continuous) AS SELECT k FROM s WHERE kept(x);
+GRANT SELECT ON s TO view_functions_owner;
+ALTER MATERIALIZED VIEW filtered OWNER TO view_functions_owner;
+INSERT INTO s VALUES (3, 1);
+REFRESH MATERIALIZED VIEW filtered;
+ALTER FUNCTION kept VOLATILE;
+INSERT INTO s VALUES (4, 1);
+SELECT stream_engine.wait_state('filtered', 'failed');
+ALTER FUNCTION kept IMMUTABLE;
+SELECT stream_engine.start('filtered');
+REFRESH MATERIALIZED VIEW filtered;
+REVOKE EXECUTE ON FUNCTION kept FROM PUBLIC;
+INSERT INTO s VALUES (5, 1);
+SELECT stream_engine.wait_state('filtered', 'failed');
+SELECT sqlstate, message FROM stream_engine.errors WHERE view = 'filtered'::regclass ORDER BY seq;
+GRANT EXECUTE ON FUNCTION kept TO view_functions_owner;
+SELECT stream_engine.start('filtered');
+REFRESH MATERIALIZED VIEW filtered;
+TABLE filtered;
+
+-- dropped with its views, or not at all; moved and renamed as anybody likes
+CREATE SCHEMA elsewhere;
+ALTER FUNCTION kept SET SCHEMA elsewhere;
+ALTER FUNCTION elsewhere.kept RENAME TO held;
+GRANT USAGE ON SCHEMA elsewhere TO view_functions_owner;
+INSERT INTO s VALUES (6, 1);
+REFRESH MATERIALIZED VIEW filtered;
+SELECT count(*) FROM filtered;
+DROP FUNCTION elsewhere.held;
+DROP FUNCTION elsewhere.held CASCADE;
+DROP AGGREGATE total(int);
+DROP FUNCTION step CASCADE;
+SELECT view FROM stream_engine.jobs ORDER BY view::text;
+DROP OWNED BY view_functions_owner;
+DROP ROLE view_functions_owner;

@@ -29,12 +29,16 @@ static const struct
 	AlterTableType type;
 	const char *form;
 	const char *reason;
+	const char *instead;
 }			refused[] =
 
 {
-	{AT_SetUnLogged, "SET UNLOGGED", "Its rows become durable together with the view's position in the stream."},
-	{AT_AddInherit, "INHERIT", "Writes to a parent would reach its rows."},
-	{AT_AddOf, "OF", "Its columns are those of the view's query."},
+	{AT_SetUnLogged, "SET UNLOGGED", "Its rows become durable together with the view's position in the stream.",
+	"Copy them into an unlogged table of your own."},
+	{AT_AddInherit, "INHERIT", "Writes to a parent would reach its rows.",
+	"Make a plain view that is the UNION ALL of both."},
+	{AT_AddOf, "OF", "Its columns are those of the view's query.",
+	"Name and cast the columns in the query."},
 };
 
 static bool alter_table(SeUtility *utility);
@@ -109,7 +113,8 @@ check_command(Oid view, const SeJobMeta *job, const AlterTableCmd *command)
 			ereport(ERROR,
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 					 errmsg("%s is not possible for continuous view \"%s\"", refused[i].form, get_rel_name(view)),
-					 errdetail("%s", refused[i].reason)));
+					 errdetail("%s", refused[i].reason),
+					 errhint("%s", refused[i].instead)));
 	switch (command->subtype)
 	{
 		case AT_DropColumn:
@@ -181,7 +186,8 @@ check_attached(const AlterTableStmt *stmt)
 			ereport(ERROR,
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 					 errmsg("continuous view \"%s\" cannot be a partition", castNode(PartitionCmd, command->def)->name->relname),
-					 errdetail("Writes to the partitioned table would reach its rows.")));
+					 errdetail("Writes to the partitioned table would reach its rows."),
+					 errhint("Make a plain view that is the UNION ALL of both.")));
 	}
 }
 

@@ -126,7 +126,8 @@ check_name(IntoClause *into)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("a continuous view cannot be temporary or unlogged"),
-				 errdetail("Its results become durable together with its position in the stream.")));
+				 errdetail("Its results become durable together with its position in the stream."),
+				 errhint("Leave TEMPORARY or UNLOGGED out, and name a permanent schema.")));
 	into->rel->schemaname = get_namespace_name(schema);
 }
 
@@ -226,7 +227,8 @@ se_create_view_explain(SeUtility *utility)
 		if (strcmp(option->defname, "format") == 0 && strcmp(defGetString(option), "text") != 0)
 			ereport(ERROR,
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-					 errmsg("EXPLAIN of a continuous view has text format only")));
+					 errmsg("EXPLAIN of a continuous view has text format only"),
+					 errhint("Leave FORMAT out.")));
 	}
 
 	stmt = copyObject(continuous_view(outer->utilityStmt));

@@ -52,6 +52,7 @@ extern bool se_matview_forms(SeUtility *utility);
 extern bool se_write_guard_copy(SeUtility *utility);
 extern bool se_alter_guard(SeUtility *utility);
 extern bool se_trust_guard(SeUtility *utility);
+extern bool se_misplaced(SeUtility *utility);
 extern bool se_database_door(SeUtility *utility);
 extern bool se_extension_door(SeUtility *utility);
 

@@ -35,6 +35,14 @@ static bool end_prepared(SeUtility *utility);
 
 /* Several handlers of one tag are asked in turn. */
 static const Door doors[] = {
+	{T_CreateStmt, se_misplaced},
+	{T_CreateForeignTableStmt, se_misplaced},
+	{T_CreateTableAsStmt, se_misplaced},
+	{T_ViewStmt, se_misplaced},
+	{T_RuleStmt, se_misplaced},
+	{T_RenameStmt, se_misplaced},
+	{T_AlterObjectSchemaStmt, se_misplaced},
+	{T_AlterTableStmt, se_misplaced},
 	{T_TransactionStmt, end_prepared},
 	{T_CreateTableAsStmt, se_create_view},
 	{T_ExplainStmt, se_create_view_explain},

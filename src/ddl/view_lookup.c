@@ -83,7 +83,8 @@ se_view_check_not_new(Oid view)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("continuous view \"%s\" cannot be waited for in the transaction that creates it", get_rel_name(view)),
-				 errdetail("It begins to run when the transaction is committed.")));
+				 errdetail("It begins to run when the transaction is committed."),
+				 errhint("Commit first.")));
 }
 
 /* The same for what this transaction wants of it by stop or start. */
@@ -95,5 +96,6 @@ se_view_check_not_changed(Oid view)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("continuous view \"%s\" cannot be waited for in the transaction that changes it", get_rel_name(view)),
-				 errdetail("Stop, start and changed options take effect when the transaction is committed.")));
+				 errdetail("Stop, start and changed options take effect when the transaction is committed."),
+				 errhint("Commit first.")));
 }

@@ -156,7 +156,7 @@ distinct_is_hashable(const Aggref *aggref)
 
 	foreach(lc, aggref->aggdistinct)
 	{
-		if (!lfirst_node(SortGroupClause, lc)->hashable)
+		if (!se_expr_is_hashable(lfirst_node(SortGroupClause, lc)))
 			return false;
 	}
 	return true;

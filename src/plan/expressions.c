@@ -226,6 +226,19 @@ se_expr_column_name(SePlan *plan, const Var *column)
 }
 
 /*
+ * Can values be found by hashing? The operator's word for it may be older than the
+ * operator class that it needs.
+ */
+bool
+se_expr_is_hashable(const SortGroupClause *clause)
+{
+	RegProcedure left;
+	RegProcedure right;
+
+	return clause->hashable && get_op_hash_functions(clause->eqop, &left, &right);
+}
+
+/*
  * A canonical expression as one over the columns of a step, not yet planned. What a
  * column already holds is taken from it, the largest such part first.
  */

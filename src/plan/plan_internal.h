@@ -99,6 +99,7 @@ extern bool se_expr_uses_only(const void *expr, int rti);
 extern List *se_expr_stream_attnos(SePlan *plan);
 extern Var *se_expr_window_var(SePlan *plan, int attr);
 extern Var *se_expr_time_var(SePlan *plan);
+extern bool se_expr_is_hashable(const SortGroupClause *clause);
 extern const char *se_expr_column_name(SePlan *plan, const Var *column);
 
 /* steps.c: making nodes */

@@ -165,7 +165,7 @@ check_key(SePlan *plan, const Grouping *grouping, const SortGroupClause *clause,
 {
 	Oid			type = exprType(key);
 
-	if (!clause->hashable)
+	if (!se_expr_is_hashable(clause))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("grouping by type %s is not supported in a continuous view", format_type_be(type)),

@@ -21,10 +21,12 @@
 #include "catalog/pg_foreign_table.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_rewrite.h"
+#include "catalog/pg_type.h"
 #include "common/hashfn.h"
 #include "log/stream.h"
 #include "meta/jobs.h"
 #include "miscadmin.h"
+#include "nodes/execnodes.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/parsenodes.h"
 #include "nodes/value.h"
@@ -35,13 +37,17 @@
 #include "utils/guc.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
+#include "utils/typcache.h"
 
 static List *watched = NIL;		/* Oid: result, definition, streams, plain views */
 static List *views = NIL;		/* Oid: the plain views */
 static List *functions = NIL;	/* Oid: the users' functions in expressions */
 static List *function_hashes = NIL; /* int: their syscache hash values */
+static List *domains = NIL;		/* Oid: domains whose constraints expressions check */
+static bool uses_text_search = false;
 static bool look_again = false;
 static bool outdated = false;
 static uint64 seen = 0;			/* fingerprint the chain was built on */
@@ -49,6 +55,8 @@ static uint64 seen = 0;			/* fingerprint the chain was built on */
 static void relation_changed(Datum arg, Oid relation);
 static void function_changed(Datum arg, int cacheid, uint32 hash);
 static void stream_changed(Datum arg, int cacheid, uint32 hash);
+static void constraint_changed(Datum arg, int cacheid, uint32 hash);
+static void text_search_changed(Datum arg, int cacheid, uint32 hash);
 static void collect_functions(const SeGraph *graph, Oid definition);
 static void collect_watermark(Oid oid);
 static uint64 fingerprint(Oid job);
@@ -73,6 +81,11 @@ se_task_watch(SeTask *task)
 	CacheRegisterRelcacheCallback(relation_changed, (Datum) 0);
 	CacheRegisterSyscacheCallback(PROCOID, function_changed, (Datum) 0);
 	CacheRegisterSyscacheCallback(FOREIGNTABLEREL, stream_changed, (Datum) 0);
+	CacheRegisterSyscacheCallback(CONSTROID, constraint_changed, (Datum) 0);
+	CacheRegisterSyscacheCallback(TYPEOID, constraint_changed, (Datum) 0);
+	CacheRegisterSyscacheCallback(TSCONFIGOID, text_search_changed, (Datum) 0);
+	CacheRegisterSyscacheCallback(TSCONFIGMAP, text_search_changed, (Datum) 0);
+	CacheRegisterSyscacheCallback(TSDICTOID, text_search_changed, (Datum) 0);
 	seen = fingerprint(task->job);
 	se_worker_commit_own();
 }
@@ -112,6 +125,25 @@ stream_changed(Datum arg, int cacheid, uint32 hash)
 	look_again = true;
 }
 
+/* A constraint of a domain, or NOT NULL, which the domain's own row has. */
+static void
+constraint_changed(Datum arg, int cacheid, uint32 hash)
+{
+	if (domains != NIL)
+		look_again = true;
+}
+
+/*
+ * A query in a constant was made when the expression was planned; it must not meet rows
+ * that are read by another configuration. Rare, so there is no fingerprint of them.
+ */
+static void
+text_search_changed(Datum arg, int cacheid, uint32 hash)
+{
+	if (uses_text_search)
+		outdated = true;
+}
+
 /* check_functions_in_node callback: remember the function, and go on. */
 static bool
 remember_function(Oid function, void *context)
@@ -145,6 +177,30 @@ remember_aggregate(Oid aggregate)
 	ReleaseSysCache(tuple);
 }
 
+/*
+ * Constraints of a domain are compiled into the expression that checks them. While it
+ * has none, planning leaves a mere change of the type.
+ */
+static void
+remember_types(Node *node)
+{
+	Oid			domain = InvalidOid;
+
+	if (IsA(node, CoerceToDomain))
+		domain = ((CoerceToDomain *) node)->resulttype;
+	else if (IsA(node, RelabelType) && get_typtype(((RelabelType *) node)->resulttype) == TYPTYPE_DOMAIN)
+		domain = ((RelabelType *) node)->resulttype;
+	if (OidIsValid(domain))
+		domains = list_append_unique_oid(domains, domain);
+	if (IsA(node, FuncExpr) || IsA(node, OpExpr) || IsA(node, Const))
+	{
+		Oid			type = exprType(node);
+
+		uses_text_search |= type == TSVECTOROID || type == TSQUERYOID || type == REGCONFIGOID ||
+			(IsA(node, OpExpr) && exprType(linitial(((OpExpr *) node)->args)) == TSVECTOROID);
+	}
+}
+
 static bool
 walk_functions(Node *node, void *context)
 {
@@ -153,6 +209,7 @@ walk_functions(Node *node, void *context)
 	if (IsA(node, Query))
 		return query_tree_walker((Query *) node, walk_functions, context, 0);
 	(void) check_functions_in_node(node, remember_function, context);
+	remember_types(node);
 	return expression_tree_walker(node, walk_functions, context);
 }
 
@@ -330,6 +387,27 @@ mix_rule(uint64 hash, Oid view)
 	return hash;
 }
 
+/* What a domain checks, by its own constraints and those of the domains it is made of. */
+static uint64
+mix_domain(uint64 hash, Oid domain)
+{
+	MemoryContext scratch = AllocSetContextCreate(CurrentMemoryContext, "stream_engine domain", ALLOCSET_SMALL_SIZES);
+	DomainConstraintRef *constraints = MemoryContextAlloc(scratch, sizeof(DomainConstraintRef));
+	ListCell   *cell;
+
+	InitDomainConstraintRef(domain, constraints, scratch, false);
+	foreach(cell, constraints->constraints)
+	{
+		DomainConstraintState *constraint = lfirst(cell);
+		char	   *text = constraint->check_expr ? nodeToString(constraint->check_expr) : "";
+
+		hash = hash_combine64(hash, constraint->constrainttype);
+		hash = mix_bytes(hash, text, strlen(text));
+	}
+	MemoryContextDelete(scratch);	/* lets go of the constraints, too */
+	return hash;
+}
+
 /* Of everything watched: options, relations as described, functions as defined. */
 static uint64
 fingerprint(Oid job)
@@ -353,5 +431,7 @@ fingerprint(Oid job)
 		hash = mix_rule(hash, lfirst_oid(cell));
 	foreach(cell, functions)
 		hash = mix_function(hash, lfirst_oid(cell));
+	foreach(cell, domains)
+		hash = mix_domain(hash, lfirst_oid(cell));
 	return hash;
 }

@@ -300,8 +300,10 @@ is_reflected(Oid job, const Look *look, void *arg)
 						!look->ours ? "dormant" : look->goal == SE_GOAL_FAILED ? "failed" : "stopped"),
 				 look->ours && look->goal == SE_GOAL_FAILED && look->error[0] != '\0' ?
 				 errdetail("Its last error was: %s", look->error) : 0,
-				 look->ours ? errhint("Use SELECT stream_engine.start(view) to let it go on.") :
-				 errhint("Use stream_engine.resume_restored(view, 'continue'), or 'restart', or drop it.")));
+				 !look->ours ? errhint("Use stream_engine.resume_restored(view, 'continue'), or 'restart', or drop it.") :
+				 look->goal == SE_GOAL_FAILED ?
+				 errhint("stream_engine.errors shows the error and its row. Remove the cause and use stream_engine.start(view), or leave the row out with stream_engine.start(view, skip => position).") :
+				 errhint("Use SELECT stream_engine.start(view) to let it go on.")));
 	if (!is_alive(look) && se_jobs_is_uncommitted(job))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

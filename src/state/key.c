@@ -10,6 +10,7 @@
 #include "catalog/pg_operator_d.h"
 #include "state/key.h"
 #include "utils/lsyscache.h"
+#include "utils/regproc.h"
 
 /* Odd, with well mixed bits: 2^64 / golden ratio. */
 #define MULTIPLIER UINT64CONST(0x9E3779B97F4A7C15)
@@ -69,7 +70,10 @@ describe_column(SeKeyColumn *key, TupleDesc desc, int column, Oid eq_operator)
 		RegProcedure right;
 
 		if (!get_op_hash_functions(eq_operator, &left, &right))
-			elog(ERROR, "operator %u of a grouping key has no hash function", eq_operator);
+			ereport(ERROR,
+					(errcode(ERRCODE_UNDEFINED_FUNCTION),
+					 errmsg("operator %s of a grouping key has no hash function", format_operator(eq_operator)),
+					 errhint("Create a hash operator class for its type.")));
 		fmgr_info(get_opcode(eq_operator), &key->eq);
 		fmgr_info(left, &key->hash);
 	}
