@@ -64,10 +64,17 @@ DROP OPERATOR CLASS own_ops USING btree;
 DROP OPERATOR < (own, own);
 DROP FUNCTION own_eq;
 \set VERBOSITY terse
-BEGIN;
+-- the index alone goes with its operator class: the view stops, and goes on when both are there again
 DROP OPERATOR CLASS own_ops USING btree CASCADE;
-SELECT to_regclass('grouped'), to_regclass('counted'), to_regclass('cast_ones');
-ROLLBACK;
+INSERT INTO o VALUES ('1', '1');
+SELECT stream_engine.wait_state('grouped', 'failed');
+SELECT sqlstate, message FROM stream_engine.errors WHERE view = 'grouped'::regclass ORDER BY seq DESC LIMIT 1;
+CREATE OPERATOR CLASS own_ops DEFAULT FOR TYPE own USING btree AS
+    OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >, FUNCTION 1 own_cmp(own, own);
+CREATE UNIQUE INDEX ON grouped (k) NULLS NOT DISTINCT;
+SELECT stream_engine.start('grouped');
+REFRESH MATERIALIZED VIEW grouped;
+TABLE grouped ORDER BY k;
 DROP OPERATOR < (own, own) CASCADE;
 SELECT to_regclass('grouped'), to_regclass('counted'), to_regclass('cast_ones');
 \set VERBOSITY default

@@ -90,6 +90,9 @@ typedef struct SeViewParts
 	Oid			definition;		/* the definition view */
 } SeViewParts;
 
+/* Is it the index by which the job finds the rows of its groups? */
+extern bool se_result_table_is_key(Oid index);
+
 extern SeViewParts se_result_table_create(SeUtility *utility, IntoClause *into, Query *query,
 										  const SeGraph *graph, List *storage_options);
 

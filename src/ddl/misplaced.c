@@ -1,15 +1,14 @@
 /*
  * ddl/misplaced.c
- *		Commands that reach a continuous view by a way that would break it, or do nothing for it.
+ *		Refuses what is said of another object than a continuous view, and options where they mean nothing.
  *
  * Our options belong to CREATE MATERIALIZED VIEW; with another object PostgreSQL would
- * only say that it does not know the word. A definition view holds the query of a job
- * and is changed with the result alone. Rules would not see what the job writes, and a
- * child table would add rows to the result that are not the query's.
+ * only say that it does not know the word. A child table would add rows to the result
+ * that are not the query's.
  */
 #include "postgres.h"
 
-#include "access/htup_details.h"
+#include "catalog/index.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
 #include "ddl/ddl_internal.h"
@@ -19,7 +18,7 @@
 
 static void check_options(const char *object, List *options);
 static void check_alter(const AlterTableStmt *stmt);
-static void check_definition(const RangeVar *name);
+static void check_indexes(List *names);
 static void check_parents(List *parents);
 static void refuse_parent(const RangeVar *parent);
 
@@ -44,28 +43,10 @@ se_misplaced(SeUtility *utility)
 			break;
 		case T_ViewStmt:
 			check_options("a plain view", ((ViewStmt *) statement)->options);
-			if (((ViewStmt *) statement)->replace)
-				check_definition(((ViewStmt *) statement)->view);
 			break;
-		case T_RuleStmt:
-			{
-				RuleStmt   *rule = (RuleStmt *) statement;
-				Oid			view = se_view_lookup(rule->relation);
-
-				if (OidIsValid(view))
-					ereport(ERROR,
-							(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-							 errmsg("continuous view \"%s\" cannot have rules", get_rel_name(view)),
-							 errdetail("They rewrite commands, but its rows are not written by commands."),
-							 errhint("Use a trigger, which the rows of the view fire.")));
-				check_definition(rule->relation);
-				break;
-			}
-		case T_RenameStmt:
-			check_definition(((RenameStmt *) statement)->relation);
-			break;
-		case T_AlterObjectSchemaStmt:
-			check_definition(((AlterObjectSchemaStmt *) statement)->relation);
+		case T_DropStmt:
+			if (((DropStmt *) statement)->removeType == OBJECT_INDEX)
+				check_indexes(((DropStmt *) statement)->objects);
 			break;
 		case T_AlterTableStmt:
 			check_alter((AlterTableStmt *) statement);
@@ -107,33 +88,27 @@ check_alter(const AlterTableStmt *stmt)
 		if (command->subtype == AT_AddInherit)
 			refuse_parent(castNode(RangeVar, command->def));
 	}
-	check_definition(stmt->relation);
 }
 
-/* The query of a job that is ours is not touched; one that is dormant may be a dump's. */
+/* DROP INDEX: not the one by which the job finds the rows of its groups. */
 static void
-check_definition(const RangeVar *name)
+check_indexes(List *names)
 {
-	Oid			relation;
 	ListCell   *cell;
 
-	if (name == NULL || !OidIsValid(se_meta_relation("job_catalog")))
+	if (!OidIsValid(se_meta_relation("job_catalog")))
 		return;
-	relation = RangeVarGetRelid(name, NoLock, true);
-	if (!OidIsValid(relation) || get_rel_relkind(relation) != RELKIND_VIEW ||
-		get_rel_namespace(relation) != get_namespace_oid("stream_engine_definitions", true))
-		return;
-	foreach(cell, se_jobs_list())
+	foreach(cell, names)
 	{
-		const SeJobMeta *job = lfirst(cell);
+		Oid			index = RangeVarGetRelid(makeRangeVarFromNameList(lfirst_node(List, cell)), NoLock, true);
+		Oid			view = OidIsValid(index) && get_rel_relkind(index) == RELKIND_INDEX ? IndexGetRelation(index, true) : InvalidOid;
 
-		if (job->definition == relation && se_jobs_identity_is_ours(job))
+		if (OidIsValid(view) && se_jobs_exists(view) && se_result_table_is_key(index))
 			ereport(ERROR,
-					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-					 errmsg("\"%s\" is the definition of continuous view \"%s\" and cannot be changed",
-							get_rel_name(relation), get_rel_name(job->job)),
-					 errdetail("The rows of the view, and its state, belong to this query."),
-					 errhint("Name the continuous view to rename or move it; for another query create another continuous view.")));
+					(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
+					 errmsg("cannot drop index %s because continuous view %s requires it", get_rel_name(index), get_rel_name(view)),
+					 errdetail("By this index the rows of a group are found."),
+					 errhint("You can drop the continuous view instead.")));
 	}
 }
 

@@ -3,7 +3,7 @@
  *		What a continuous view consists of: result table, key index, definition view.
  *
  *		   v (table)  <--internal--  stream_engine_definitions."schema.v" (view)
- *		   v_key (index, updating results only)  --internal-->  v
+ *		   v_key (index, updating results only)  --normal-->  v
  *
  * The result is an ordinary table of the user's, made by nested commands, so that
  * event triggers, default privileges and tablespaces do what they do for any table.
@@ -21,6 +21,7 @@
 #include "access/table.h"
 #include "access/xact.h"
 #include "catalog/dependency.h"
+#include "catalog/index.h"
 #include "catalog/indexing.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_am.h"
@@ -57,7 +58,9 @@ static void keep_to_owner(Oid view, Oid owner);
 static char *definition_name(const RangeVar *table, Oid schema);
 static Oid	find_key(Oid table, List *key_columns);
 static void depend_internally(Oid relation, Oid on);
-static bool depends_internally(Oid relation, Oid on);
+static void mark_key(Oid index, Oid table);
+static void depend(Oid relation, Oid on, DependencyType type);
+static bool depends(Oid relation, Oid on, DependencyType type);
 
 SeViewParts
 se_result_table_create(SeUtility *utility, IntoClause *into, Query *query,
@@ -115,7 +118,7 @@ se_result_table_adopt(Oid table, Oid definition, const SeGraph *graph, Query *qu
 					 errhint("Restore the rest of the dump (its section post-data) first, or use CREATE UNIQUE INDEX ON %s (%s) NULLS NOT DISTINCT.",
 							 quote_qualified_identifier(get_namespace_name(get_rel_namespace(table)), get_rel_name(table)),
 							 quoted_names(se_plan_key_names(graph, query)))));
-		depend_internally(index, table);
+		mark_key(index, table);
 	}
 	depend_internally(definition, table);
 	keep_to_owner(definition, se_view_owner(definition));
@@ -219,7 +222,7 @@ create_table(SeUtility *utility, IntoClause *into, List *columns, List *options)
 	return RangeVarGetRelid(into->rel, NoLock, false);
 }
 
-/* The unique index over the group's key; only with the table it can be dropped. */
+/* The unique index over the group's key; DROP INDEX alone is refused. */
 static void
 create_key(SeUtility *utility, RangeVar *table, Oid table_oid, List *names)
 {
@@ -242,7 +245,7 @@ create_key(SeUtility *utility, RangeVar *table, Oid table_oid, List *names)
 		index->indexParams = lappend(index->indexParams, element);
 	}
 	se_utility_nested(utility, (Node *) index);
-	depend_internally(get_relname_relid(index->idxname, schema), table_oid);
+	mark_key(get_relname_relid(index->idxname, schema), table_oid);
 }
 
 static void
@@ -345,20 +348,45 @@ definition_name(const RangeVar *table, Oid schema)
 static void
 depend_internally(Oid relation, Oid on)
 {
+	depend(relation, on, DEPENDENCY_INTERNAL);
+}
+
+/*
+ * Which index is the key: the one with a normal dependency on its table, beside those
+ * on columns. An internal one would break DROP TYPE … CASCADE of a column's type, which
+ * would come through the index to the table while it drops the table's column.
+ */
+static void
+mark_key(Oid index, Oid table)
+{
+	depend(index, table, DEPENDENCY_NORMAL);
+}
+
+bool
+se_result_table_is_key(Oid index)
+{
+	Oid			table = get_rel_relkind(index) == RELKIND_INDEX ? IndexGetRelation(index, true) : InvalidOid;
+
+	return OidIsValid(table) && depends(index, table, DEPENDENCY_NORMAL);
+}
+
+static void
+depend(Oid relation, Oid on, DependencyType type)
+{
 	ObjectAddress part;
 	ObjectAddress whole;
 
-	if (depends_internally(relation, on))
+	if (depends(relation, on, type))
 		return;
 	ObjectAddressSet(part, RelationRelationId, relation);
 	ObjectAddressSet(whole, RelationRelationId, on);
-	recordDependencyOn(&part, &whole, DEPENDENCY_INTERNAL);
+	recordDependencyOn(&part, &whole, type);
 }
 
 static bool
-depends_internally(Oid relation, Oid on)
+depends(Oid relation, Oid on, DependencyType type)
 {
-	Relation	depend = table_open(DependRelationId, AccessShareLock);
+	Relation	catalog = table_open(DependRelationId, AccessShareLock);
 	ScanKeyData keys[2];
 	SysScanDesc scan;
 	HeapTuple	tuple;
@@ -366,14 +394,15 @@ depends_internally(Oid relation, Oid on)
 
 	ScanKeyInit(&keys[0], Anum_pg_depend_classid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(RelationRelationId));
 	ScanKeyInit(&keys[1], Anum_pg_depend_objid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relation));
-	scan = systable_beginscan(depend, DependDependerIndexId, true, NULL, 2, keys);
+	scan = systable_beginscan(catalog, DependDependerIndexId, true, NULL, 2, keys);
 	while (!found && HeapTupleIsValid(tuple = systable_getnext(scan)))
 	{
 		Form_pg_depend row = (Form_pg_depend) GETSTRUCT(tuple);
 
-		found = row->deptype == DEPENDENCY_INTERNAL && row->refclassid == RelationRelationId && row->refobjid == on;
+		found = row->deptype == (char) type && row->refclassid == RelationRelationId &&
+			row->refobjid == on && row->refobjsubid == 0;
 	}
 	systable_endscan(scan);
-	table_close(depend, AccessShareLock);
+	table_close(catalog, AccessShareLock);
 	return found;
 }
