@@ -11,6 +11,7 @@
 #include "base/job_slot.h"
 #include "base/settings.h"
 #include "base/shmem.h"
+#include "mb/pg_wchar.h"
 #include "storage/proc.h"
 #include "storage/spin.h"
 
@@ -574,17 +575,28 @@ se_job_slot_forget_idle(Oid database)
 }
 
 void
+se_job_slot_clip_error(char *error, const char *message)
+{
+	int			len = pg_mbcliplen(message, strlen(message), SE_JOB_ERROR_LEN - 1);
+
+	memcpy(error, message, len);
+	error[len] = '\0';
+}
+
+void
 se_job_slot_set_retention(Oid database, int sqlstate, const char *trouble)
 {
 	DatabaseEntry *entry;
+	char		clipped[SE_JOB_ERROR_LEN];
 
+	se_job_slot_clip_error(clipped, trouble ? trouble : "");
 	SpinLockAcquire(&MyJobs->mutex);
 	entry = database_entry(database, false);
 	if (entry != NULL)
 	{
 		entry->kept |= sqlstate == 0;
 		entry->trouble_sqlstate = sqlstate;
-		strlcpy(entry->trouble, trouble ? trouble : "", SE_JOB_ERROR_LEN);
+		strlcpy(entry->trouble, clipped, SE_JOB_ERROR_LEN);
 	}
 	SpinLockRelease(&MyJobs->mutex);
 }

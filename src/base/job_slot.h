@@ -165,6 +165,9 @@ extern void se_job_slot_poke(SeJobSlot *slot);
 
 extern const char *se_job_state_name(SeJobState state);
 
+/* Copy a message into a place of SE_JOB_ERROR_LEN bytes, shortened between characters. */
+extern void se_job_slot_clip_error(char *error, const char *message);
+
 /*
  * Wake the workers of a database (all of them: every job reads the log), after
  * making known that the log matters up to `lsn` (so that they flush it themselves

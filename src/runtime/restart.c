@@ -61,7 +61,6 @@ void
 se_restart_mark(SeJobSlot *slot, bool person, bool written, int sqlstate, const char *message)
 {
 	bool		lock = sqlstate == ERRCODE_LOCK_NOT_AVAILABLE && !person;
-	int			len;
 
 	LWLockAcquire(se_job_slot_lock(), LW_EXCLUSIVE);
 	/* A lock somebody holds for long is no reason to come back later and later. */
@@ -72,9 +71,7 @@ se_restart_mark(SeJobSlot *slot, bool person, bool written, int sqlstate, const 
 	slot->error_attempt = slot->attempt;
 	slot->restart_at = GetCurrentTimestamp() + 1000 * (int64) se_restart_delay(slot->failures);
 	slot->error_sqlstate = sqlstate;
-	len = pg_mbcliplen(message, strlen(message), sizeof(slot->error) - 1);
-	memcpy(slot->error, message, len);
-	slot->error[len] = '\0';
+	se_job_slot_clip_error(slot->error, message);
 	LWLockRelease(se_job_slot_lock());
 	se_job_slot_changed(slot);
 	se_job_slot_wake_coordinator(slot->database);

@@ -55,6 +55,7 @@ static const ForcedSetting forced_settings[] = {
 	{"row_security", "on", true},
 	{"zero_damaged_pages", "off", true},
 	{"session_replication_role", "origin", true},
+	{"exit_on_error", "off", true}, /* an error is written down with its row, and is no end */
 	{"synchronous_commit", "off", true},
 	{"track_counts", "on", true},	/* by what is dead, vacuum.c knows when it is time */
 };
@@ -64,6 +65,8 @@ static Oid	saved_user;
 static int	saved_context;
 static int	guc_level;
 
+static void become_ourselves(void);
+
 void
 se_worker_connect(Oid database)
 {
@@ -71,11 +74,26 @@ se_worker_connect(Oid database)
 	pqsignal(SIGTERM, die);
 	BackgroundWorkerUnblockSignals();
 	BackgroundWorkerInitializeConnectionByOid(database, InvalidOid, 0);
+	become_ourselves();
 
 	for (int i = 0; i < lengthof(forced_settings); i++)
 		if (forced_settings[i].exists)
 			SetConfigOption(forced_settings[i].name, forced_settings[i].value,
 							PGC_SUSET, PGC_S_OVERRIDE);
+}
+
+/* ALTER DATABASE … SET role, or session_authorization, is the database owner's and has made us somebody else. */
+static void
+become_ourselves(void)
+{
+	if (GetUserId() == BOOTSTRAP_SUPERUSERID && GetSessionUserId() == BOOTSTRAP_SUPERUSERID &&
+		!OidIsValid(GetCurrentRoleId()))
+		return;
+	StartTransactionCommand();
+	SetConfigOption("session_authorization", GetUserNameFromId(BOOTSTRAP_SUPERUSERID, false),
+					PGC_SUSET, PGC_S_OVERRIDE);
+	SetConfigOption("role", "none", PGC_SUSET, PGC_S_OVERRIDE);
+	CommitTransactionCommand();
 }
 
 /*
