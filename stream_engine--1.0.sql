@@ -160,21 +160,22 @@ COMMENT ON FUNCTION @extschema@.proctime() IS
 
 -- ------------------------------------------------------------------ windows
 
+-- STABLE where a time zone may be given, as date_trunc() is: its rules change with the time zone data of the server.
 CREATE FUNCTION @extschema@.tumble(ts timestamptz, size interval, shift interval DEFAULT '0', timezone text DEFAULT NULL,
         OUT window_start timestamptz, OUT window_end timestamptz, OUT window_time timestamptz)
-    RETURNS SETOF record LANGUAGE c IMMUTABLE PARALLEL SAFE ROWS 1 AS 'MODULE_PATHNAME', 'stream_engine_tumble';
+    RETURNS SETOF record LANGUAGE c STABLE PARALLEL SAFE ROWS 1 AS 'MODULE_PATHNAME', 'stream_engine_tumble';
 CREATE FUNCTION @extschema@.tumble(ts timestamp, size interval, shift interval DEFAULT '0', timezone text DEFAULT NULL,
         OUT window_start timestamp, OUT window_end timestamp, OUT window_time timestamp)
     RETURNS SETOF record LANGUAGE c IMMUTABLE PARALLEL SAFE ROWS 1 AS 'MODULE_PATHNAME', 'stream_engine_tumble';
 CREATE FUNCTION @extschema@.hop(ts timestamptz, slide interval, size interval, shift interval DEFAULT '0', timezone text DEFAULT NULL,
         OUT window_start timestamptz, OUT window_end timestamptz, OUT window_time timestamptz)
-    RETURNS SETOF record LANGUAGE c IMMUTABLE PARALLEL SAFE ROWS 5 AS 'MODULE_PATHNAME', 'stream_engine_hop';
+    RETURNS SETOF record LANGUAGE c STABLE PARALLEL SAFE ROWS 5 AS 'MODULE_PATHNAME', 'stream_engine_hop';
 CREATE FUNCTION @extschema@.hop(ts timestamp, slide interval, size interval, shift interval DEFAULT '0', timezone text DEFAULT NULL,
         OUT window_start timestamp, OUT window_end timestamp, OUT window_time timestamp)
     RETURNS SETOF record LANGUAGE c IMMUTABLE PARALLEL SAFE ROWS 5 AS 'MODULE_PATHNAME', 'stream_engine_hop';
 CREATE FUNCTION @extschema@.cumulate(ts timestamptz, step interval, size interval, shift interval DEFAULT '0', timezone text DEFAULT NULL,
         OUT window_start timestamptz, OUT window_end timestamptz, OUT window_time timestamptz)
-    RETURNS SETOF record LANGUAGE c IMMUTABLE PARALLEL SAFE ROWS 5 AS 'MODULE_PATHNAME', 'stream_engine_cumulate';
+    RETURNS SETOF record LANGUAGE c STABLE PARALLEL SAFE ROWS 5 AS 'MODULE_PATHNAME', 'stream_engine_cumulate';
 CREATE FUNCTION @extschema@.cumulate(ts timestamp, step interval, size interval, shift interval DEFAULT '0', timezone text DEFAULT NULL,
         OUT window_start timestamp, OUT window_end timestamp, OUT window_time timestamp)
     RETURNS SETOF record LANGUAGE c IMMUTABLE PARALLEL SAFE ROWS 5 AS 'MODULE_PATHNAME', 'stream_engine_cumulate';

@@ -39,6 +39,15 @@ SELECT * FROM win_016 ORDER BY b, e;
 SELECT * FROM win_018 ORDER BY ts;
 SELECT * FROM win_002 ORDER BY t;
 
+-- WIN-018 as it was published: instants, and windows on the local clock of a zone
+CREATE FOREIGN TABLE z (ts timestamptz OPTIONS (event_time 'true')) SERVER stream_engine;
+CREATE MATERIALIZED VIEW win_018_zone WITH (stream_engine.continuous) AS SELECT ts, window_start, window_end FROM z, hop(ts, '1 hour', '4 hours', timezone => 'America/Los_Angeles');
+INSERT INTO z VALUES ('2021-03-14 00:00-08'), ('2021-03-14 01:00-08'), ('2021-03-14 03:00-07'), ('2021-03-14 04:00-07');
+REFRESH MATERIALIZED VIEW win_018_zone;
+SET timezone = 'America/Los_Angeles';
+SELECT DISTINCT ON (ts) ts, window_start, window_end FROM win_018_zone ORDER BY ts, window_start;
+RESET timezone;
+
 -- WIN-020, WIN-022, WIN-024: refused at CREATE
 CREATE MATERIALIZED VIEW x WITH (stream_engine.continuous) AS SELECT count(*) FROM s, hop(ts, '1 s', '-2 s') GROUP BY window_start, window_end;
 CREATE MATERIALIZED VIEW x WITH (stream_engine.continuous) AS SELECT count(*) FROM s, hop(ts, '-1 s', '10 s') GROUP BY window_start, window_end;

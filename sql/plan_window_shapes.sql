@@ -24,7 +24,20 @@ INSERT INTO queries (query) VALUES
     ('SELECT window_start, window_end - window_start AS len, own_merged(2) m FROM s, hop(ts, ''15 s'', ''60 s'') GROUP BY window_start, window_end'),
     ('SELECT window_end, 1 AS one FROM s, hop(ts, ''40 s'', ''10 s'') GROUP BY window_end, f'),
     ('SELECT window_end, count(*) c FROM s, tumble(ts, ''1 min'') GROUP BY window_end HAVING max(v) > 100 AND window_end > ''2020-01-01'''),
-    ('SELECT count(*) c FROM s, tumble(ts, ''1 min'') w WHERE w.window_time > ''2020-01-01 00:01''');
+    ('SELECT count(*) c FROM s, tumble(ts, ''1 min'') w WHERE w.window_time > ''2020-01-01 00:01'''),
+    -- in any order, one alone, cumulate by its start, expressions
+    ('SELECT window_end, count(*) c, window_start FROM s, cumulate(ts, ''10 s'', ''30 s'') GROUP BY window_end, window_start'),
+    ('SELECT sum(v) s, window_start FROM s, cumulate(ts, ''10 s'', ''30 s'') GROUP BY window_start'),
+    ('SELECT window_start, k, count(*) c, max(window_end) e, min(window_end - ts) m FROM s, cumulate(ts, ''10 s'', ''30 s'') WHERE window_end - ts < ''15 s'' AND window_start > ''2020-01-01 00:00:30'' GROUP BY k, window_start HAVING count(*) > 1'),
+    ('SELECT window_start, window_end - window_start len, count(*) c FROM s, cumulate(ts, ''10 s'', ''30 s'') GROUP BY window_end - window_start, window_start'),
+    ('SELECT window_start, window_time::date AS day, window_start + interval ''1 h'' AS later, count(DISTINCT k) c FROM s, cumulate(ts, ''10 s'', ''30 s'', ''5 s'') GROUP BY 1, 2, 3'),
+    ('SELECT DISTINCT window_start FROM s, cumulate(ts, ''10 s'', ''30 s'')'),
+    ('SELECT DISTINCT window_end - window_start AS len, window_start, k FROM s, cumulate(ts, ''10 s'', ''30 s'')'),
+    ('SELECT DISTINCT window_time, b FROM s, tumble(ts, ''10 s'')'),
+    ('SELECT window_time, window_end - window_time AS u, count(*) c FROM s, hop(ts, ''10 s'', ''30 s'') GROUP BY window_time, window_end HAVING max(v) > 500 AND window_time > ''2020-01-01 00:01'''),
+    ('SELECT window_start, count(*) c FROM s, hop(ts, ''1 h'', ''3 h'', timezone => ''Europe/Berlin'') GROUP BY window_start'),
+    ('SELECT window_end, count(*) c FROM s, cumulate(ts, ''20 s'', ''1 min'', timezone => ''Asia/Kathmandu'') GROUP BY window_end'),
+    ('SELECT window_end, ts FROM s, cumulate(ts, ''1 day'', ''1 month'', timezone => ''Asia/Kathmandu'') WHERE window_start < ts AND k = 1');
 DO $$
 DECLARE q queries;
 BEGIN

@@ -83,6 +83,8 @@ add_node(StringInfo text, const SeNode *node)
 				add_window(text, &agg->window);
 				appendStringInfo(text, "sliced %d time %d start %d end %d\n", agg->sliced,
 								 agg->time_column, agg->start_column, agg->end_column);
+				if (agg->by_start)
+					appendStringInfoString(text, "by start\n");
 				add_key_types(text, linitial(node->inputs), agg->keys, agg->key_eq);
 				add_calls(text, agg->calls);
 				break;
@@ -115,6 +117,9 @@ add_window(StringInfo text, const SeWindow *window)
 {
 	appendStringInfo(text, "window %d " INT64_FORMAT " " INT64_FORMAT " " INT64_FORMAT "\n",
 					 (int) window->kind, window->size, window->slide, window->shift);
+	if (window->calendar.zone != NULL)
+		appendStringInfo(text, "calendar %s months %d shift " INT64_FORMAT "\n",
+						 pg_get_timezone_name(window->calendar.zone), window->calendar.months, window->calendar.shift);
 }
 
 static void

@@ -105,6 +105,7 @@ typedef struct SeWindowAggNode
 	int			time_column;	/* sliced */
 	int			start_column;	/* not sliced: input columns of the row's window */
 	int			end_column;
+	bool		by_start;		/* not sliced: a group has all windows with its start, until the last ends */
 	List	   *keys;			/* int: input columns, window columns not among them */
 	List	   *key_eq;			/* Oid: equality operator of each key */
 	List	   *calls;			/* SeAggCall * */

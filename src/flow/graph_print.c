@@ -37,6 +37,7 @@ static void print_calls(Printer *printer, const SeNode *node, int first, const L
 static void print_sink(Printer *printer, const SeTableSinkNode *node);
 static void begin_line(Printer *printer, const char *label);
 static void append_window(StringInfo out, const SeWindow *window);
+static void append_length(StringInfo out, const SeWindow *window, int64 length);
 static void append_interval(StringInfo out, int64 usecs);
 static char *relation_name(Oid relation);
 static const char *column_name(const SeNode *node, int column);
@@ -163,6 +164,8 @@ print_window_agg(Printer *printer, const SeWindowAggNode *node)
 	append_window(printer->out, &node->window);
 	if (node->sliced)
 		appendStringInfo(printer->out, " on %s, sliced\n", column_name(input, node->time_column));
+	else if (node->by_start)
+		appendStringInfo(printer->out, " by %s\n", column_name(input, node->start_column));
 	else
 		appendStringInfo(printer->out, " by %s, %s\n", column_name(input, node->start_column),
 						 column_name(input, node->end_column));
@@ -258,22 +261,39 @@ append_window(StringInfo out, const SeWindow *window)
 			break;
 		case SE_WINDOW_HOP:
 			appendStringInfoString(out, "hop(");
-			append_interval(out, window->slide);
+			append_length(out, window, window->slide);
 			appendStringInfoString(out, ", ");
 			break;
 		case SE_WINDOW_CUMULATE:
 			appendStringInfoString(out, "cumulate(");
-			append_interval(out, window->slide);
+			append_length(out, window, window->slide);
 			appendStringInfoString(out, ", ");
 			break;
 	}
-	append_interval(out, window->size);
+	append_length(out, window, window->size);
 	if (window->shift != 0)
 	{
 		appendStringInfoString(out, ", shift ");
-		append_interval(out, window->shift);
+		append_length(out, window, window->shift);
 	}
+	if (window->calendar.months && window->calendar.shift != 0)
+	{
+		appendStringInfoString(out, window->shift != 0 ? " " : ", shift ");
+		append_interval(out, window->calendar.shift);
+	}
+	if (window->calendar.zone != NULL)
+		appendStringInfo(out, ", timezone %s", pg_get_timezone_name(window->calendar.zone));
 	appendStringInfoChar(out, ')');
+}
+
+/* A length of a window: months, or an interval. */
+static void
+append_length(StringInfo out, const SeWindow *window, int64 length)
+{
+	if (window->calendar.months && length % SE_CALENDAR_MONTH == 0)
+		appendStringInfo(out, INT64_FORMAT " mon", length / SE_CALENDAR_MONTH);
+	else
+		append_interval(out, length);
 }
 
 /* A length of time in the largest unit that it is a multiple of, whatever IntervalStyle says. */

@@ -310,16 +310,13 @@ slice_of_window(SeWindowAgg *agg, const SeBatch *batch, int row, SeTime start, S
 
 	if (end <= batch->wm[row] && !SE_FAULT_WRONG("wrong-late-check-off"))
 	{
-		SeTime		last_start;
-		SeTime		last_end;
-		int			n = se_window_count(window, ts);
-
 		agg->op.env->late_pairs++;
-		se_window_nth(window, ts, n - 1, &last_start, &last_end);
-		if (n > 0 && end == last_end)
+		if (end == se_window_last_end(window, ts))
 			agg->op.env->late_rows++;	/* its other windows ended before */
 		return NULL;
 	}
+	if (agg->node->by_start)
+		end = se_window_last_end(window, start);
 	slice = se_window_agg_find_slice(agg, start, end);
 	if (slice == NULL)
 		slice = open_slice(agg, batch->wm[row], start, end, end);
@@ -354,25 +351,15 @@ open_slice(SeWindowAgg *agg, SeTime wm, SeTime start, SeTime end, SeTime last_en
 static bool
 is_late(SeWindowAgg *agg, SeTime ts, SeTime wm)
 {
-	const SeWindow *window = &agg->node->window;
 	SeOperatorEnv *env = agg->op.env;
-	int			n = se_window_count(window, ts);
-	int64		missed;
-	SeTime		start;
-	SeTime		first_end;
+	bool		all;
 
 	if (SE_FAULT_WRONG("wrong-late-check-off"))
 		return false;
-	se_window_nth(window, ts, 0, &start, &first_end);
-	if (first_end > wm)
-		return false;
-	/* Ends are one slide (or step) apart. */
-	missed = wm == SE_TIME_MAX ? n : Min((int64) n, (wm - first_end) / window->slide + 1);
-	env->late_pairs += missed;
-	if (missed < n)
-		return false;
-	env->late_rows++;
-	return true;
+	env->late_pairs += se_window_ended(&agg->node->window, ts, wm, &all);
+	if (all)
+		env->late_rows++;
+	return all;
 }
 
 /* The rows chained to a slice change its groups, and the merged ones that hold it. */
@@ -464,8 +451,8 @@ se_window_agg_slice(SeWindowAgg *agg, SeTime start, SeTime end)
 	slice = palloc0(sizeof(SeSlice));
 	slice->start = start;
 	slice->end = end;
-	slice->first_end = agg->node->sliced ? se_window_next_end(&agg->node->window, start) : end;
-	slice->last_end = agg->node->sliced ? se_window_last_end(&agg->node->window, start) : end;
+	slice->first_end = agg->single ? end : se_window_next_end(&agg->node->window, start);
+	slice->last_end = agg->single ? end : se_window_last_end(&agg->node->window, start);
 	slice->first_row = -1;
 	slice->home = se_agg_home_new(agg->set, agg->keys, agg->set->payload_size);
 	MemoryContextSwitchTo(old);

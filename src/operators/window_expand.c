@@ -26,11 +26,23 @@ typedef struct WindowExpand
 	SeWindow	window;
 	int			time_column;
 
+	/* the windows of the slice [from, to): all its times have the same */
+	SeTime		from;
+	SeTime		to;
+	struct
+	{
+		SeTime		start;
+		SeTime		end;
+	}		   *windows;
+	int			nwindows;
+	int			max_windows;
+
 	/* output */
 	SeBatch    *out;
 } WindowExpand;
 
 static void expand_push(SeOperator *op, int input, SeBatch *batch);
+static void find_windows(WindowExpand *expand, SeTime ts);
 static void expand_row(WindowExpand *expand, const SeBatch *batch, int row);
 static void emit(WindowExpand *expand, SeTime wm_end);
 
@@ -61,6 +73,9 @@ se_window_expand_new(const SeWindowExpandNode *node, SeOperatorEnv *env)
 	se_op_init(&expand->op, &window_expand_ops, node->node.id, 1, env, node->node.desc);
 	expand->window = node->window;
 	expand->time_column = node->time_column;
+	expand->from = expand->to = SE_TIME_MIN;
+	expand->max_windows = 16;
+	expand->windows = palloc(expand->max_windows * sizeof(expand->windows[0]));
 	expand->out = se_batch_new(env->memory, node->node.desc, se_batch_rows);
 	MemoryContextSwitchTo(old);
 	return &expand->op;
@@ -86,6 +101,34 @@ expand_push(SeOperator *op, int input, SeBatch *batch)
 	se_op_emit_watermark(op, op->watermark_in);
 }
 
+/* Remember the windows of a time, and for which times else they are the same. */
+static void
+find_windows(WindowExpand *expand, SeTime ts)
+{
+	SeTime		start;
+	SeTime		end;
+	int			n = 0;
+
+	expand->from = expand->to = SE_TIME_MIN;	/* nothing is known if an error comes */
+	for (bool more = se_window_first(&expand->window, ts, &start, &end); more;
+		 more = se_window_next(&expand->window, ts, &start, &end))
+	{
+		if (!IS_VALID_TIMESTAMP(start) || !IS_VALID_TIMESTAMP(end))
+			ereport(ERROR,
+					(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
+					 errmsg("timestamp out of range")));
+		if (n == expand->max_windows)
+		{
+			expand->max_windows *= 2;
+			expand->windows = repalloc(expand->windows, expand->max_windows * sizeof(expand->windows[0]));
+		}
+		expand->windows[n].start = start;
+		expand->windows[n++].end = end;
+	}
+	expand->nwindows = n;
+	(void) se_window_slice(&expand->window, ts, &expand->from, &expand->to);
+}
+
 /* Add a row's copies to the output, in order of their window's end. */
 static void
 expand_row(WindowExpand *expand, const SeBatch *batch, int row)
@@ -94,7 +137,6 @@ expand_row(WindowExpand *expand, const SeBatch *batch, int row)
 	const Datum *values = se_batch_values(batch, row);
 	const bool *nulls = se_batch_nulls(batch, row);
 	SeTime		ts;
-	int			nwindows;
 
 	if (nulls[expand->time_column])
 		return;
@@ -104,20 +146,15 @@ expand_row(WindowExpand *expand, const SeBatch *batch, int row)
 				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
 				 errmsg("an infinite time belongs to no window")));
 
-	nwindows = se_window_count(&expand->window, ts);
-	for (int i = 0; i < nwindows; i++)
+	if (ts < expand->from || ts >= expand->to)
+		find_windows(expand, ts);
+	for (int i = 0; i < expand->nwindows; i++)
 	{
 		SeBatch    *out = expand->out;
 		Datum	   *out_values;
 		bool	   *out_nulls;
-		SeTime		start;
-		SeTime		end;
-
-		se_window_nth(&expand->window, ts, i, &start, &end);
-		if (!IS_VALID_TIMESTAMP(start) || !IS_VALID_TIMESTAMP(end))
-			ereport(ERROR,
-					(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
-					 errmsg("timestamp out of range")));
+		SeTime		start = expand->windows[i].start;
+		SeTime		end = expand->windows[i].end;
 
 		/* What follows in this row and after it has at least this row's stamp. */
 		if (out->nrows == out->capacity)

@@ -16,6 +16,7 @@
 
 #include "operators/window_agg_internal.h"
 #include "utils/memutils.h"
+#include "utils/timestamp.h"
 
 #define SORT_META 'M'
 #define SORT_SLICE 'S'
@@ -26,6 +27,7 @@
 
 static void write_meta(SeWindowAgg *agg, SeSnapshotWriter *writer);
 static void read_meta(SeWindowAgg *agg, SeRecordReader *reader);
+static void check_zone(const SeWindowAgg *agg);
 
 static void
 make_prefix(char *prefix, char sort, SeTime start, SeTime end)
@@ -202,6 +204,35 @@ se_window_state_restore(SeOperator *op, const void *record, Size len)
 	MemoryContextReset(agg->scratch);
 }
 
+/*
+ * Slices cut under other rules of the time zone, from before a change of the zone
+ * database, may lie across the ends of today's windows. A window that is one slice
+ * stays as it was begun; others cannot be put together any more.
+ */
+static void
+check_zone(const SeWindowAgg *agg)
+{
+	const SeWindow *window = &agg->node->window;
+
+	if (agg->single || window->calendar.zone == NULL)
+		return;
+	for (int i = 0; i < agg->nslices; i++)
+	{
+		SeSlice    *slice = agg->slices[i];
+		SeTime		start;
+		SeTime		end;
+
+		if (!se_window_slice(window, slice->start, &start, &end) || start != slice->start || end != slice->end)
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("rules of time zone \"%s\" have changed for open windows",
+							pg_get_timezone_name(window->calendar.zone)),
+					 errdetail("A part of them was counted from %s to %s, which are no bounds of windows now.",
+							   pstrdup(timestamptz_to_str(slice->start)), pstrdup(timestamptz_to_str(slice->end))),
+					 errhint("Install the former time zone data, or create the view again.")));
+	}
+}
+
 /* Drop what ended before the last commit; a firing goes on where it stood. */
 void
 se_window_state_restored(SeOperator *op)
@@ -220,6 +251,7 @@ se_window_state_restored(SeOperator *op)
 		agg->result_end = agg->fire_end;
 	}
 	se_window_agg_drop_slices(agg, agg->closed_to);
+	check_zone(agg);
 	se_window_agg_set_deadline(agg);
 	op->watermark_in = Max(op->watermark_in, agg->closed_to);
 	if (agg->firing && agg->single &&

@@ -9,6 +9,10 @@
  * *sliced* when a row needs to be counted in its slice of time only; then the window
  * columns exist only above the aggregate. Otherwise rows are first expanded, one for
  * each of their windows. Any other grouping is updated while the stream goes on.
+ *
+ * A window is known by its end; by its start where windows with different ends never
+ * share one. Where they do (cumulate), GROUP BY window_start alone makes groups of all
+ * windows with that start, final when the last of them is.
  */
 #include "postgres.h"
 
@@ -25,6 +29,7 @@ typedef struct Grouping
 {
 	/* GROUP BY */
 	bool		windowed;
+	bool		by_start;		/* several windows, those with the same start */
 	List	   *keys;			/* canonical; what only depends on the window is not among them */
 	List	   *key_eq;			/* Oid */
 	List	   *key_names;
@@ -41,6 +46,7 @@ typedef struct Grouping
 } Grouping;
 
 static void read_windows(SePlan *plan, Grouping *grouping);
+static bool follows_from_window(SePlan *plan, const Grouping *grouping, void *expr);
 static void read_keys(SePlan *plan, Grouping *grouping);
 static void check_key(SePlan *plan, const Grouping *grouping, const SortGroupClause *clause, Node *key);
 static bool read_calls(Node *node, Grouping *grouping);
@@ -103,11 +109,12 @@ se_translate_agg(SePlan *plan, SeStep *input)
 						targets, names, false);
 }
 
-/* Do the groups belong to one window each? */
+/* Do the groups belong to one window each, or to those with one start? */
 static void
 read_windows(SePlan *plan, Grouping *grouping)
 {
-	Node	   *start = NULL;
+	bool		start = false;
+	bool		end = false;
 	ListCell   *lc;
 
 	foreach(lc, plan->group_clause)
@@ -116,19 +123,31 @@ read_windows(SePlan *plan, Grouping *grouping)
 
 		if (!IsA(key, Var) || ((Var *) key)->varno != plan->window_rti)
 			continue;
-		if (((Var *) key)->varattno != SE_WINDOW_START_ATTR || plan->session ||
-			plan->window.kind != SE_WINDOW_CUMULATE)
-			grouping->windowed = true;
+		if (((Var *) key)->varattno == SE_WINDOW_START_ATTR)
+			start = true;
 		else
-			start = key;
+			end = true;
 	}
-	if (start != NULL && !grouping->windowed)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("grouping by window_start alone is not supported with cumulate()"),
-				 errdetail("Windows that cumulate begin together and are told apart by their end."),
-				 errhint("Add window_end to GROUP BY."),
-				 se_plan_key_position(plan, start)));
+	grouping->windowed = start || end;
+	grouping->by_start = start && !end && !plan->session && se_window_starts_repeat(&plan->window);
+}
+
+/* Is an expression decided by the window, or windows, of a group? */
+static bool
+follows_from_window(SePlan *plan, const Grouping *grouping, void *expr)
+{
+	ListCell   *lc;
+
+	if (!grouping->windowed || !se_expr_uses_only(expr, plan->window_rti))
+		return false;
+	if (!grouping->by_start)
+		return true;
+	foreach(lc, pull_var_clause(expr, PVC_RECURSE_AGGREGATES))
+	{
+		if (lfirst_node(Var, lc)->varattno != SE_WINDOW_START_ATTR)
+			return false;
+	}
+	return true;
 }
 
 /* Keys of a group beside its window. */
@@ -144,7 +163,7 @@ read_keys(SePlan *plan, Grouping *grouping)
 		Node	   *key = (Node *) target->expr;
 
 		/* what the window decides is computed from it afterwards */
-		if (grouping->windowed && se_expr_uses_only(key, plan->window_rti))
+		if (follows_from_window(plan, grouping, key))
 			continue;
 		if (list_member(grouping->keys, key))
 			continue;
@@ -204,7 +223,7 @@ split_conditions(SePlan *plan, Grouping *grouping)
 
 	foreach(lc, plan->quals)
 	{
-		if (grouping->windowed && se_expr_uses_only(lfirst(lc), plan->window_rti))
+		if (follows_from_window(plan, grouping, lfirst(lc)))
 			grouping->above = lappend(grouping->above, lfirst(lc));
 		else
 			grouping->below = lappend(grouping->below, lfirst(lc));
@@ -220,7 +239,7 @@ split_conditions(SePlan *plan, Grouping *grouping)
 		return;
 	}
 
-	grouping->sliced = grouping->windowed && !rows_need_windows(plan, grouping) &&
+	grouping->sliced = grouping->windowed && !grouping->by_start && !rows_need_windows(plan, grouping) &&
 		(plan->window.kind == SE_WINDOW_TUMBLE || calls_mergeable(grouping));
 	if (!grouping->sliced)
 	{
@@ -334,6 +353,7 @@ add_window_agg(SePlan *plan, Grouping *grouping, SeStep *input)
 
 	node->window = plan->window;
 	node->sliced = grouping->sliced;
+	node->by_start = grouping->by_start;
 	node->time_column = node->start_column = node->end_column = -1;
 	if (grouping->sliced)
 		node->time_column = se_step_column(input, se_expr_time_var(plan));

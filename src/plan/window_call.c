@@ -9,6 +9,7 @@
 #include "postgres.h"
 
 #include "base/compat.h"
+#include "catalog/pg_type.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
@@ -28,9 +29,9 @@ typedef struct WindowCall
 static void read_kind(SePlan *plan, WindowCall *window);
 static void check_time_argument(SePlan *plan, const WindowCall *window);
 static const Interval *interval_argument(SePlan *plan, const WindowCall *window, int n, const char *name);
-static void check_timezone(SePlan *plan, const WindowCall *window, int n);
+static const char *zone_argument(SePlan *plan, const WindowCall *window, int n);
 static void make_window(SePlan *plan, const WindowCall *window, const Interval *size,
-						const Interval *slide, const Interval *shift);
+						const Interval *slide, const Interval *shift, const char *zone);
 
 /* Fill plan->window from FROM entry rti, or raise. */
 void
@@ -42,6 +43,7 @@ se_window_call_read(SePlan *plan, int rti)
 	const Interval *size;
 	const Interval *slide = NULL;
 	const Interval *shift;
+	const char *zone;
 	int			n = 1;
 
 	window.call = castNode(FuncExpr, se_compat_flatten_join_aliases(plan->query, function->funcexpr));
@@ -64,8 +66,8 @@ se_window_call_read(SePlan *plan, int rti)
 		slide = interval_argument(plan, &window, n++, "step");
 	size = interval_argument(plan, &window, n++, "size");
 	shift = interval_argument(plan, &window, n++, "shift");
-	check_timezone(plan, &window, n);
-	make_window(plan, &window, size, slide, shift);
+	zone = zone_argument(plan, &window, n);
+	make_window(plan, &window, size, slide, shift, zone);
 }
 
 static void
@@ -146,28 +148,34 @@ interval_argument(SePlan *plan, const WindowCall *window, int n, const char *nam
 	return DatumGetIntervalP(value->constvalue);
 }
 
-static void
-check_timezone(SePlan *plan, const WindowCall *window, int n)
+/* A constant time zone, NULL if there is none. */
+static const char *
+zone_argument(SePlan *plan, const WindowCall *window, int n)
 {
 	Node	   *argument = list_nth(window->arguments, n);
 
-	if (IsA(argument, Const) && ((Const *) argument)->constisnull)
-		return;
-	ereport(ERROR,
-			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			 errmsg("argument timezone of %s() is not supported yet", window->name),
-			 errhint("Leave it out; move the windows with shift if they shall begin at local midnight."),
-			 se_plan_node_position(plan, argument)));
+	if (!IsA(argument, Const))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("argument timezone of %s() must be a constant in a continuous view", window->name),
+				 errdetail("All windows of a view are in the same time zone, whatever the row and the session."),
+				 errhint("Write the name of a time zone, such as 'Europe/Berlin'."),
+				 se_plan_node_position(plan, argument)));
+	if (((Const *) argument)->constisnull)
+		return NULL;
+	return TextDatumGetCString(((Const *) argument)->constvalue);
 }
 
 /* Checks the values; an error from the arithmetic points at the call. */
 static void
 make_window(SePlan *plan, const WindowCall *window, const Interval *size,
-			const Interval *slide, const Interval *shift)
+			const Interval *slide, const Interval *shift, const char *zone)
 {
 	ParseCallbackState callback;
 
 	setup_parser_errposition_callback(&callback, plan->pstate, exprLocation((Node *) window->call));
-	plan->window = se_window_make(window->kind, size, slide, shift);
+	if (zone != NULL && plan->stream->event_time_type == TIMESTAMPOID)
+		se_window_refuse_zone();
+	plan->window = se_window_make(window->kind, size, slide, shift, zone);
 	cancel_parser_errposition_callback(&callback);
 }

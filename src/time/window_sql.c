@@ -5,13 +5,15 @@
  * A continuous view recognises these functions in FROM and computes windows itself;
  * everywhere else (a plain SELECT, the batch twin of a view) they are what their
  * names say. timestamptz and timestamp share the code: both are microseconds on a
- * clock of their own. A NULL argument gives no rows, as a join with nothing.
+ * clock of their own. A NULL argument gives no rows, as a join with nothing, but for
+ * the time zone, which may be left out.
  *
  * Runs in: any backend.
  */
 #include "postgres.h"
 
 #include "base/se.h"
+#include "catalog/pg_type.h"
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "time/window.h"
@@ -29,11 +31,13 @@ typedef struct WindowCall
 {
 	SeWindow	window;
 	SeTime		ts;
+	SeTime		start;			/* the row returned last */
+	SeTime		end;
 } WindowCall;
 
 static Datum window_rows(FunctionCallInfo fcinfo, SeWindowKind kind);
-static int	start_call(FunctionCallInfo fcinfo, SeWindowKind kind, WindowCall *call);
-static void refuse_timezone(FunctionCallInfo fcinfo, int arg);
+static bool start_call(FunctionCallInfo fcinfo, SeWindowKind kind, WindowCall *call);
+static char *zone_argument(FunctionCallInfo fcinfo, int arg);
 static void check_window(SeTime start, SeTime end);
 
 Datum
@@ -79,8 +83,7 @@ window_rows(FunctionCallInfo fcinfo, SeWindowKind kind)
 {
 	FuncCallContext *funcctx;
 	WindowCall *call;
-	SeTime		start;
-	SeTime		end;
+	bool		more;
 	Datum		values[3];
 	bool		nulls[3] = {false, false, false};
 	HeapTuple	tuple;
@@ -97,63 +100,65 @@ window_rows(FunctionCallInfo fcinfo, SeWindowKind kind)
 		funcctx->tuple_desc = BlessTupleDesc(desc);
 		call = palloc(sizeof(WindowCall));
 		funcctx->user_fctx = call;
-		funcctx->max_calls = start_call(fcinfo, kind, call);
+		more = start_call(fcinfo, kind, call);
 		MemoryContextSwitchTo(old);
+		funcctx = SRF_PERCALL_SETUP();
 	}
-
-	funcctx = SRF_PERCALL_SETUP();
-	if (funcctx->call_cntr >= funcctx->max_calls)
+	else
+	{
+		funcctx = SRF_PERCALL_SETUP();
+		call = funcctx->user_fctx;
+		more = se_window_next(&call->window, call->ts, &call->start, &call->end);
+	}
+	if (!more)
 		SRF_RETURN_DONE(funcctx);
 	CHECK_FOR_INTERRUPTS();
 
-	call = funcctx->user_fctx;
-	se_window_nth(&call->window, call->ts, (int) funcctx->call_cntr, &start, &end);
-	check_window(start, end);
-	values[0] = TimestampGetDatum(start);
-	values[1] = TimestampGetDatum(end);
-	values[2] = TimestampGetDatum(end - 1);
+	check_window(call->start, call->end);
+	values[0] = TimestampGetDatum(call->start);
+	values[1] = TimestampGetDatum(call->end);
+	values[2] = TimestampGetDatum(call->end - 1);
 	tuple = heap_form_tuple(funcctx->tuple_desc, values, nulls);
 	SRF_RETURN_NEXT(funcctx, HeapTupleGetDatum(tuple));
 }
 
 /*
- * Read the arguments (ts, [slide | step,] size, shift, timezone) and return the
- * number of windows: 0 if one of them is NULL.
+ * Read the arguments (ts, [slide | step,] size, shift, timezone) and find the first
+ * window; false if there is none, or if an argument but the last is NULL.
  */
-static int
+static bool
 start_call(FunctionCallInfo fcinfo, SeWindowKind kind, WindowCall *call)
 {
 	int			size_arg = kind == SE_WINDOW_TUMBLE ? 1 : 2;
 	int			shift_arg = size_arg + 1;
+	char	   *zone = zone_argument(fcinfo, shift_arg + 1);
 
-	refuse_timezone(fcinfo, shift_arg + 1);
 	for (int i = 0; i <= shift_arg; i++)
 	{
 		if (PG_ARGISNULL(i))
-			return 0;
+			return false;
 	}
 
 	call->ts = PG_GETARG_TIMESTAMP(0);
 	call->window = se_window_make(kind, PG_GETARG_INTERVAL_P(size_arg),
 								  kind == SE_WINDOW_TUMBLE ? NULL : PG_GETARG_INTERVAL_P(1),
-								  PG_GETARG_INTERVAL_P(shift_arg));
+								  PG_GETARG_INTERVAL_P(shift_arg), zone);
 	if (TIMESTAMP_NOT_FINITE(call->ts))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
 				 errmsg("an infinite time belongs to no window")));
-	return se_window_count(&call->window, call->ts);
+	return se_window_first(&call->window, call->ts, &call->start, &call->end);
 }
 
-static void
-refuse_timezone(FunctionCallInfo fcinfo, int arg)
+/* The time zone, NULL if there is none. It is for instants: a timestamp is on a local clock already. */
+static char *
+zone_argument(FunctionCallInfo fcinfo, int arg)
 {
-	if (!PG_ARGISNULL(arg))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("windows in a time zone are not supported yet"),
-				 errdetail("Time zone \"%s\" was given.",
-						   text_to_cstring(PG_GETARG_TEXT_PP(arg))),
-				 errhint("Leave the argument out, and use shift to move the windows.")));
+	if (PG_ARGISNULL(arg))
+		return NULL;
+	if (get_fn_expr_argtype(fcinfo->flinfo, 0) == TIMESTAMPOID)
+		se_window_refuse_zone();
+	return text_to_cstring(PG_GETARG_TEXT_PP(arg));
 }
 
 /* A window at the end of time may not be a timestamp any more. */

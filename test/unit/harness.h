@@ -73,4 +73,11 @@ extern char se_stub_error_message[1024];
 /* A context of the stubs, and bytes taken from it and its children. */
 extern MemoryContext se_stub_context_new(MemoryContext parent, const char *name);
 
+/*
+ * A time zone whose clock changes at n times, in seconds since 1970: by offsets[i]
+ * seconds before at[i], by offsets[n] after the last. pg_tzset finds it by its name.
+ * Kept for ever, as PostgreSQL's own are.
+ */
+extern struct pg_tz *se_stub_zone(const char *name, int n, const int64 *at, const int64 *offsets);
+
 #endif							/* SE_TEST_HARNESS_H */

@@ -18,9 +18,11 @@
 #include "miscadmin.h"
 #include "nodes/memnodes.h"
 #include "nodes/pg_list.h"
+#include "pgtime.h"
 #include "utils/datum.h"
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
+#include "utils/timestamp.h"
 
 /* ------------------------------------------------------------- variables */
 
@@ -822,4 +824,80 @@ pairingheap_remove_first(pairingheap * heap)
 
 	pairingheap_remove(heap, first);
 	return first;
+}
+
+/* ---- time zones: those that a test makes ---- */
+
+struct pg_tz
+{
+	char		name[64];
+	int			n;
+	int64	   *at;
+	int64	   *offsets;
+	pg_tz	   *next;
+};
+
+static pg_tz *zones;
+
+pg_tz *
+se_stub_zone(const char *name, int n, const int64 *at, const int64 *offsets)
+{
+	pg_tz	   *zone = malloc(sizeof(pg_tz));
+
+	strlcpy(zone->name, name, sizeof(zone->name));
+	zone->n = n;
+	zone->at = malloc(Max(n, 1) * sizeof(int64));
+	memcpy(zone->at, at, n * sizeof(int64));
+	zone->offsets = malloc((n + 1) * sizeof(int64));
+	memcpy(zone->offsets, offsets, (n + 1) * sizeof(int64));
+	zone->next = zones;
+	zones = zone;
+	return zone;
+}
+
+pg_tz *
+pg_tzset(const char *name)
+{
+	pg_tz	   *zone = zones;
+
+	while (zone != NULL && strcmp(zone->name, name) != 0)
+		zone = zone->next;
+	return zone;
+}
+
+bool
+pg_tz_acceptable(pg_tz *zone)
+{
+	return true;
+}
+
+const char *
+pg_get_timezone_name(pg_tz *zone)
+{
+	return zone->name;
+}
+
+int
+pg_next_dst_boundary(const pg_time_t * t, long int *before, int *before_is_dst, pg_time_t * boundary,
+					 long int *after, int *after_is_dst, const pg_tz *zone)
+{
+	int			i = 0;
+
+	while (i < zone->n && zone->at[i] <= *t)
+		i++;
+	*before = zone->offsets[i];
+	if (i == zone->n)
+		return 0;
+	*boundary = zone->at[i];
+	*after = zone->offsets[i + 1];
+	return 1;
+}
+
+const char *
+timestamptz_to_str(TimestampTz t)
+{
+	static char buffer[32];
+
+	snprintf(buffer, sizeof(buffer), INT64_FORMAT, t);
+	return buffer;
 }

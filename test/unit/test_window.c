@@ -56,10 +56,9 @@ SE_TEST(windows_of_a_time_are_all_that_contain_it_in_order_of_their_end)
 	{
 		SeWindow	w = random_window();
 		SeTime		ts = random_time();
-		int			n = se_window_count(&w, ts);
-		int			found = 0;
 		SeTime		start;
 		SeTime		end;
+		bool		more = se_window_first(&w, ts, &start, &end);
 
 		for (SeTime e = ts + 1; e <= ts + w.size; e++)
 		{
@@ -70,16 +69,31 @@ SE_TEST(windows_of_a_time_are_all_that_contain_it_in_order_of_their_end)
 			{
 				if (!is_window(&w, s, e))
 					continue;
-				SE_CHECK(found < n);
-				se_window_nth(&w, ts, found, &start, &end);
+				SE_CHECK(more);
 				SE_CHECK_INT(start, s);
 				SE_CHECK_INT(end, e);
 				SE_CHECK_INT(se_window_start_of_end(&w, e), s);
-				found++;
+				more = se_window_next(&w, ts, &start, &end);
 			}
 		}
-		SE_CHECK_INT(found, n);
+		SE_CHECK(!more);
 	}
+}
+
+/* All windows of a time; how many. */
+static int
+windows_of(const SeWindow *w, SeTime ts, SeTime *starts, SeTime *ends)
+{
+	SeTime		start;
+	SeTime		end;
+	int			n = 0;
+
+	for (bool more = se_window_first(w, ts, &start, &end); more; more = se_window_next(w, ts, &start, &end))
+	{
+		starts[n] = start;
+		ends[n++] = end;
+	}
+	return n;
 }
 
 SE_TEST(a_slice_is_the_longest_piece_that_windows_hold_whole)
@@ -90,9 +104,9 @@ SE_TEST(a_slice_is_the_longest_piece_that_windows_hold_whole)
 		SeTime		ts = random_time();
 		SeTime		start;
 		SeTime		end;
-		SeTime		s;
-		SeTime		e;
-		int			n = se_window_count(&w, ts);
+		SeTime		starts[64];
+		SeTime		ends[64];
+		int			n = windows_of(&w, ts, starts, ends);
 
 		if (!se_window_slice(&w, ts, &start, &end))
 		{
@@ -101,30 +115,41 @@ SE_TEST(a_slice_is_the_longest_piece_that_windows_hold_whole)
 		}
 		SE_CHECK(n > 0 && start <= ts && ts < end);
 		for (int k = 0; k < n; k++)
-		{
-			se_window_nth(&w, ts, k, &s, &e);
-			SE_CHECK(s <= start && end <= e);
-		}
-		SE_CHECK_INT(se_window_last_end(&w, start), e);
+			SE_CHECK(starts[k] <= start && end <= ends[k]);
+		SE_CHECK_INT(se_window_last_end(&w, start), ends[n - 1]);
 
 		/* The times just outside are in other windows. */
 		for (int side = 0; side < 2; side++)
 		{
-			SeTime		out = side == 0 ? start - 1 : end;
-			int			m = se_window_count(&w, out);
-			bool		same = m == n;
+			SeTime		starts2[64];
+			SeTime		ends2[64];
+			int			m = windows_of(&w, side == 0 ? start - 1 : end, starts2, ends2);
 
-			for (int k = 0; same && k < n; k++)
-			{
-				SeTime		s2;
-				SeTime		e2;
-
-				se_window_nth(&w, ts, k, &s, &e);
-				se_window_nth(&w, out, k, &s2, &e2);
-				same = s == s2 && e == e2;
-			}
-			SE_CHECK(!same);
+			SE_CHECK(m != n || memcmp(starts, starts2, n * sizeof(SeTime)) != 0 ||
+					 memcmp(ends, ends2, n * sizeof(SeTime)) != 0);
 		}
+	}
+}
+
+SE_TEST(what_has_ended_is_counted)
+{
+	for (int i = 0; i < 20000; i++)
+	{
+		SeWindow	w = random_window();
+		SeTime		ts = random_time();
+		SeTime		wm = se_harness_random(20) == 0 ? SE_TIME_MAX : ts + (int) se_harness_random(300) - 20;
+		SeTime		starts[64];
+		SeTime		ends[64];
+		int			n = windows_of(&w, ts, starts, ends);
+		int			ended = 0;
+		bool		all;
+
+		if (n == 0)
+			continue;
+		for (int k = 0; k < n; k++)
+			ended += ends[k] <= wm;
+		SE_CHECK_INT(se_window_ended(&w, ts, wm, &all), ended);
+		SE_CHECK_INT(all, ended == n);
 	}
 }
 
@@ -150,8 +175,9 @@ SE_TEST(far_times_saturate_instead_of_wrapping)
 	SeTime		end;
 
 	w.slide = w.size;
-	se_window_nth(&w, PG_INT64_MAX - 1, 0, &start, &end);
+	SE_CHECK(se_window_first(&w, PG_INT64_MAX - 1, &start, &end));
 	SE_CHECK(start < end);
+	SE_CHECK(!se_window_next(&w, PG_INT64_MAX - 1, &start, &end));
 	SE_CHECK(se_window_align(PG_INT64_MIN + 1, 7, 3) <= PG_INT64_MIN + 1);
 	SE_CHECK_INT(se_window_next_end(&w, PG_INT64_MAX - 1), SE_TIME_MAX);
 }
@@ -175,18 +201,18 @@ SE_TEST(bad_parameters_are_errors)
 	Interval	huge = interval(0, PG_INT32_MAX, 0);
 	SeWindow	w;
 
-	SE_CHECK_ERROR("22023", se_window_make(SE_WINDOW_TUMBLE, &zero, NULL, &zero));
-	SE_CHECK_ERROR("22023", se_window_make(SE_WINDOW_TUMBLE, &minus, NULL, &zero));
-	SE_CHECK_ERROR("22023", se_window_make(SE_WINDOW_TUMBLE, &month, NULL, &zero));
-	SE_CHECK_ERROR("22023", se_window_make(SE_WINDOW_TUMBLE, &five, NULL, &month));
-	SE_CHECK_ERROR("22023", se_window_make(SE_WINDOW_TUMBLE, &huge, NULL, &zero));
-	SE_CHECK_ERROR("22023", se_window_make(SE_WINDOW_HOP, &five, &zero, &zero));
-	SE_CHECK_ERROR("22023", se_window_make(SE_WINDOW_HOP, &day, &two, &zero));
-	SE_CHECK_ERROR("22023", se_window_make(SE_WINDOW_CUMULATE, &five, &two, &zero));
-	w = se_window_make(SE_WINDOW_HOP, &two, &five, &minus);
+	SE_CHECK_ERROR("22023", se_window_make(SE_WINDOW_TUMBLE, &zero, NULL, &zero, NULL));
+	SE_CHECK_ERROR("22023", se_window_make(SE_WINDOW_TUMBLE, &minus, NULL, &zero, NULL));
+	SE_CHECK_ERROR("22023", se_window_make(SE_WINDOW_TUMBLE, &month, NULL, &zero, NULL));
+	SE_CHECK_ERROR("22023", se_window_make(SE_WINDOW_TUMBLE, &five, NULL, &month, NULL));
+	SE_CHECK_ERROR("22023", se_window_make(SE_WINDOW_TUMBLE, &huge, NULL, &zero, NULL));
+	SE_CHECK_ERROR("22023", se_window_make(SE_WINDOW_HOP, &five, &zero, &zero, NULL));
+	SE_CHECK_ERROR("22023", se_window_make(SE_WINDOW_HOP, &day, &two, &zero, NULL));
+	SE_CHECK_ERROR("22023", se_window_make(SE_WINDOW_CUMULATE, &five, &two, &zero, NULL));
+	w = se_window_make(SE_WINDOW_HOP, &two, &five, &minus, NULL);
 	SE_CHECK_INT(w.size, 2);
 	SE_CHECK_INT(w.slide, 5);
 	SE_CHECK_INT(w.shift, -1);
-	w = se_window_make(SE_WINDOW_TUMBLE, &day, NULL, &zero);
+	w = se_window_make(SE_WINDOW_TUMBLE, &day, NULL, &zero, NULL);
 	SE_CHECK_INT(w.slide, USECS_PER_DAY);
 }

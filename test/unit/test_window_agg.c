@@ -27,9 +27,19 @@ input_desc(void)
 	return desc;
 }
 
-static SeWindowAggNode *
-new_node(SeWindow window, bool sliced)
+/* How rows meet their windows. */
+typedef enum Mode
 {
+	SLICED,						/* by their time */
+	BY_WINDOW,					/* carried by the row */
+	BY_START					/* the same, a group has all windows with one start */
+}			Mode;
+
+static SeWindowAggNode *
+new_node(SeWindow window, Mode mode)
+{
+	bool		sliced = mode == SLICED;
+
 	SeWindowAggNode *node = palloc0(sizeof(SeWindowAggNode));
 	SeNode	   *input = palloc0(sizeof(SeNode));
 	TupleDesc	out = CreateTemplateTupleDesc(7);
@@ -51,6 +61,7 @@ new_node(SeWindow window, bool sliced)
 	node->time_column = sliced ? 2 : -1;
 	node->start_column = sliced ? -1 : 3;
 	node->end_column = sliced ? -1 : 4;
+	node->by_start = mode == BY_START;
 	node->keys = list_make1_int(0);
 	node->key_eq = list_make1_oid(96);
 	node->calls = list_make3(call(F_COUNT_, NIL), call(F_SUM_INT4, list_make1_int(1)), call(F_MAX_INT4, list_make1_int(1)));
@@ -81,27 +92,32 @@ typedef struct Row
 
 /* (row, window) pairs with the window's end above the row's stamp, grouped. */
 static int
-define(const SeWindow *window, const Row *rows, int n, Result *results, int64 *late_rows, int64 *late_pairs)
+define(const SeWindow *window, Mode mode, const Row *rows, int n, Result *results, int64 *late_rows, int64 *late_pairs)
 {
 	int			count = 0;
 
 	*late_rows = *late_pairs = 0;
 	for (int i = 0; i < n; i++)
 	{
-		int			windows = se_window_count(window, rows[i].ts);
+		int			windows = 0;
 		int			late = 0;
+		SeTime		start;
+		SeTime		end;
 
-		for (int k = 0; k < windows; k++)
+		for (bool more = se_window_first(window, rows[i].ts, &start, &end); more;
+			 more = se_window_next(window, rows[i].ts, &start, &end))
 		{
-			Result		it = {0, 0, rows[i].key, 1, Max(rows[i].value, -1), rows[i].value};
+			Result		it = {start, end, rows[i].key, 1, Max(rows[i].value, -1), rows[i].value};
 			int			j;
 
-			se_window_nth(window, rows[i].ts, k, &it.start, &it.end);
+			windows++;
 			if (it.end <= rows[i].wm)
 			{
 				late++;
 				continue;
 			}
+			if (mode == BY_START)
+				it.end = se_window_last_end(window, start);
 			for (j = 0; j < count; j++)
 			{
 				if (compare_results(&results[j], &it) == 0)
@@ -126,6 +142,9 @@ define(const SeWindow *window, const Row *rows, int n, Result *results, int64 *l
 	return count;
 }
 
+/* What times are multiples of: seconds in a time zone, because its clock is. */
+static int64 unit = 1;
+
 static SeTime
 make_rows(Row *rows, int n)
 {
@@ -138,9 +157,9 @@ make_rows(Row *rows, int n)
 		now += se_harness_random(4) == 0 ? se_harness_random(12) : 1;
 		rows[i].key = (int) se_harness_random(6) - 1;
 		rows[i].value = (int) se_harness_random(50) - 1;
-		rows[i].ts = now - (int) se_harness_random(se_harness_random(5) == 0 ? 60 : 8);
+		rows[i].ts = (now - (int) se_harness_random(se_harness_random(5) == 0 ? 60 : 8)) * unit;
 		rows[i].wm = wm;
-		wm = Max(wm, rows[i].ts - delay);
+		wm = Max(wm, rows[i].ts - delay * unit);
 	}
 	return wm;
 }
@@ -148,17 +167,15 @@ make_rows(Row *rows, int n)
 static void
 fill(SeBatch *batch, const SeWindowAggNode *node, const Row *row, SeTime wm_end)
 {
-	int			windows = node->sliced ? 1 : se_window_count(&node->window, row->ts);
+	SeTime		s = 0;
+	SeTime		e = 0;
 
-	for (int k = 0; k < windows; k++)
+	for (bool more = node->sliced || se_window_first(&node->window, row->ts, &s, &e); more;
+		 more = !node->sliced && se_window_next(&node->window, row->ts, &s, &e))
 	{
 		Datum	   *values = se_batch_values(batch, batch->nrows);
 		bool	   *nulls = se_batch_nulls(batch, batch->nrows);
-		SeTime		s = 0;
-		SeTime		e = 0;
 
-		if (!node->sliced)
-			se_window_nth(&node->window, row->ts, k, &s, &e);
 		memset(nulls, 0, 5);
 		values[0] = Int32GetDatum(row->key);
 		nulls[0] = row->key < 0;
@@ -178,6 +195,7 @@ fill(SeBatch *batch, const SeWindowAggNode *node, const Row *row, SeTime wm_end)
 	batch->wm_end = wm_end;
 }
 
+/* Half of them in a time zone whose clock is changed several times meanwhile. */
 static SeWindow
 random_window(void)
 {
@@ -186,7 +204,31 @@ random_window(void)
 	w.slide = w.kind == SE_WINDOW_HOP ? 1 + se_harness_random(20) : w.size;
 	if (w.kind == SE_WINDOW_CUMULATE)
 		w.size *= 1 + se_harness_random(6);
+	unit = 1;
+	if (se_harness_random(2) == 0)
+	{
+		int64		at[6];
+		int64		offsets[7];
+
+		for (int i = 0; i <= 6; i++)
+			offsets[i] = (int) se_harness_random(81) - 40;
+		for (int i = 0; i < 6; i++)
+			at[i] = (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * SECS_PER_DAY - 190 + i * 70 + se_harness_random(60);
+		w.calendar.zone = se_stub_zone("random", 6, at, offsets);
+		unit = USECS_PER_SEC;
+		w.size *= unit;
+		w.slide *= unit;
+		w.shift *= unit;
+	}
 	return w;
+}
+
+static Mode
+random_mode(const SeWindow *w)
+{
+	if (se_harness_random(4) != 0)
+		return SLICED;
+	return se_window_starts_repeat(w) && se_harness_random(2) == 0 ? BY_START : BY_WINDOW;
 }
 
 /* ------------------------------------------------------------- the run */
@@ -216,12 +258,12 @@ crash(const SeWindowAggNode *node, SeOperatorEnv *env, Sink *sink, Log *log, SeO
 
 /* All results together are those of the definition, and what was late was counted. */
 static void
-check_results(SeWindow window, bool sliced, Sink *sink, const Row *rows, int64 counted_rows, int64 counted_pairs)
+check_results(SeWindow window, Mode mode, Sink *sink, const Row *rows, int64 counted_rows, int64 counted_pairs)
 {
 	Result	   *expected = palloc(ROWS * 512 * sizeof(Result));
 	int64		late_rows;
 	int64		late_pairs;
-	int			n = define(&window, rows, ROWS, expected, &late_rows, &late_pairs);
+	int			n = define(&window, mode, rows, ROWS, expected, &late_rows, &late_pairs);
 
 	qsort(sink->results, sink->n, sizeof(Result), compare_results);
 	SE_CHECK_INT(sink->n, n);
@@ -230,8 +272,8 @@ check_results(SeWindow window, bool sliced, Sink *sink, const Row *rows, int64 c
 		if (compare_results(&expected[i], &sink->results[i]) != 0 || expected[i].count != sink->results[i].count ||
 			expected[i].sum != sink->results[i].sum || expected[i].max != sink->results[i].max)
 		{
-			fprintf(stderr, "window kind %d size %lld slide %lld shift %lld sliced %d: expected [%lld,%lld) %d: %lld %lld %d, is [%lld,%lld) %d: %lld %lld %d\n",
-					window.kind, (long long) window.size, (long long) window.slide, (long long) window.shift, sliced,
+			fprintf(stderr, "window kind %d size %lld slide %lld shift %lld mode %d: expected [%lld,%lld) %d: %lld %lld %d, is [%lld,%lld) %d: %lld %lld %d\n",
+					window.kind, (long long) window.size, (long long) window.slide, (long long) window.shift, mode,
 					(long long) expected[i].start, (long long) expected[i].end, expected[i].key,
 					(long long) expected[i].count, (long long) expected[i].sum, expected[i].max,
 					(long long) sink->results[i].start, (long long) sink->results[i].end, sink->results[i].key,
@@ -245,9 +287,9 @@ check_results(SeWindow window, bool sliced, Sink *sink, const Row *rows, int64 c
 }
 
 static void
-run(SeWindow window, bool sliced, Plan plan)
+run(SeWindow window, Mode mode, Plan plan)
 {
-	SeWindowAggNode *node = new_node(window, sliced);
+	SeWindowAggNode *node = new_node(window, mode);
 	SeOperatorEnv *env = new_env();
 	SeOperatorEnv saved;
 	SeTime		saved_now = SE_TIME_MIN;
@@ -305,7 +347,7 @@ run(SeWindow window, bool sliced, Plan plan)
 
 	for (int i = 1; i < sink->n; i++)
 		SE_CHECK(sink->results[i - 1].end <= sink->results[i].end);
-	check_results(window, sliced, sink, rows, env->late_rows, env->late_pairs);
+	check_results(window, mode, sink, rows, env->late_rows, env->late_pairs);
 	op->ops->prepare(op);
 	SE_CHECK_INT(op->state_entries, 0);
 	SE_CHECK_INT(env->state_bytes, 0);
@@ -319,10 +361,12 @@ runs(int times, Plan plan)
 	for (int i = 0; i < times; i++)
 	{
 		MemoryContext context = se_stub_context_new(old, "run");
+		SeWindow	window;
 
 		se_batch_rows = 1 + se_harness_random(8);
 		MemoryContextSwitchTo(context);
-		run(random_window(), se_harness_random(4) != 0, plan);
+		window = random_window();
+		run(window, random_mode(&window), plan);
 		MemoryContextSwitchTo(old);
 		MemoryContextDelete(context);
 	}
@@ -396,9 +440,9 @@ rest_of_unit(SeOperator *op, const SeWindowAggNode *node, Sink *sink, const Row 
  * keys; each writes what it has as records of its own, and goes on from these.
  */
 static void
-run_divided(SeWindow window, bool sliced)
+run_divided(SeWindow window, Mode mode)
 {
-	SeWindowAggNode *node = new_node(window, sliced);
+	SeWindowAggNode *node = new_node(window, mode);
 	SeOperatorEnv *env = new_env();
 	Sink	   *sink = palloc0(sizeof(Sink));
 	Log			log = {{log_append}};
@@ -465,7 +509,7 @@ run_divided(SeWindow window, bool sliced)
 		units_with_results[unit] += part->n;
 		SE_CHECK_INT(own->state_bytes, 0);
 	}
-	check_results(window, sliced, sink, rows, late_rows, late_pairs);
+	check_results(window, mode, sink, rows, late_rows, late_pairs);
 }
 
 SE_TEST(state_of_one_unit_restored_as_two_by_key_group_gives_the_same_results)
@@ -475,20 +519,66 @@ SE_TEST(state_of_one_unit_restored_as_two_by_key_group_gives_the_same_results)
 	for (int i = 0; i < 300; i++)
 	{
 		MemoryContext context = se_stub_context_new(old, "run");
+		SeWindow	window;
 
 		se_batch_rows = 1 + se_harness_random(8);
 		MemoryContextSwitchTo(context);
-		run_divided(random_window(), se_harness_random(4) != 0);
+		window = random_window();
+		run_divided(window, random_mode(&window));
 		MemoryContextSwitchTo(old);
 		MemoryContextDelete(context);
 	}
 	SE_CHECK(units_with_results[0] > 0 && units_with_results[1] > 0);
 }
 
+/* The zone database changed meanwhile: windows that are one slice go on, merged ones cannot. */
+SE_TEST(slices_cut_under_other_rules_of_the_zone_are_refused_where_they_would_be_merged)
+{
+	int64		at[] = {(POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * SECS_PER_DAY};
+	int64		before[] = {0, 7};
+	int64		after[] = {0, 3};
+	SeWindow	window = {SE_WINDOW_TUMBLE, 20 * USECS_PER_SEC, 20 * USECS_PER_SEC, 0};
+
+	for (volatile int merged = 0; merged < 2; merged++)
+	{
+		SeWindowAggNode *node;
+		Sink	   *sink = palloc0(sizeof(Sink));
+		SeOperatorEnv *env = new_env();
+		Log			log = {{log_append}};
+		SeBatch    *batch = se_batch_new(CurrentMemoryContext, input_desc(), 1);
+		Row			row = {1, 5, 30 * USECS_PER_SEC, SE_TIME_MIN};
+		SeOperator *op;
+
+		se_op_init(&sink->op, &sink_ops, 2, 1, env, NULL);
+		window.kind = merged ? SE_WINDOW_HOP : SE_WINDOW_TUMBLE;
+		window.slide = merged ? 10 * USECS_PER_SEC : window.size;
+		window.calendar.zone = se_stub_zone("zone", 1, at, before);
+		node = new_node(window, SLICED);
+		op = start(node, env, sink, NULL);
+		fill(batch, node, &row, SE_TIME_MIN);
+		se_op_push(op, 0, batch);
+		commit(op, &log, sink, false);
+
+		env = new_env();
+		node->window.calendar.zone = se_stub_zone("zone", 1, at, after);
+		if (merged)
+		{
+			SE_CHECK_ERROR("55000", start(node, env, sink, &log));
+			continue;
+		}
+		op = start(node, env, sink, &log);
+		sink->now = SE_TIME_MAX;
+		se_op_watermark(op, 0, SE_TIME_MAX);
+		SE_CHECK_INT(sink->n, 1);
+		SE_CHECK_INT(sink->results[0].start, 13 * USECS_PER_SEC);
+		SE_CHECK_INT(sink->results[0].end, 33 * USECS_PER_SEC);
+	}
+}
+
 SE_TEST(damaged_records_are_errors)
 {
 	SeWindow	window = {SE_WINDOW_HOP, 20, 5, 0};
-	SeWindowAggNode *node = new_node(window, true);
+	SeWindowAggNode *node = new_node(window, SLICED);
 	Sink	   *sink = palloc0(sizeof(Sink));
 	SeOperatorEnv *env = new_env();
 	Log			log = {{log_append}};
@@ -497,6 +587,7 @@ SE_TEST(damaged_records_are_errors)
 	SeOperator *op;
 	MemoryContext old = CurrentMemoryContext;
 
+	unit = 1;
 	se_batch_rows = 2;
 	se_op_init(&sink->op, &sink_ops, 2, 1, env, NULL);
 	op = start(node, env, sink, NULL);
