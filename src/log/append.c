@@ -2,8 +2,10 @@
  * log/append.c
  *		The writing side of a transaction: buffers of rows, ordinals, layout messages.
  *
- * Words: an *appender* is one executor node's way in; a *buffer* holds consecutive rows
- * that one appender took in one subtransaction, and becomes one message.
+ * Words: an *appender* is one executor node's way in; a *buffer* holds rows of one stream
+ * that were written in one subtransaction, by whatever nodes and statements, and becomes
+ * one message. So a transaction of many small statements writes few messages, and so
+ * does a statement whose rows are routed to many streams in turn.
  *
  * A WAL record counts for the subtransaction that is current when it is written.  Rows
  * of a parent that are still buffered when a child begins (a function with an exception
@@ -13,15 +15,17 @@
  *		subtransaction about to commit	its buffers are written and freed
  *		subtransaction aborted			its buffers and layout messages are forgotten
  *		transaction about to end		what is left is written (commit, prepare) or forgotten
+ *		buffers take too much memory	those of the current subtransaction are written
  *
- * Ordinals number the rows and marks of the whole transaction in the order in which they
- * came.  A buffer whose next row would not be the next ordinal is written first, so that
- * the ordinals of a message have no gaps; messages may reach the log in another order
- * than their ordinals, the reader sorts.
+ * Ordinals number the rows and marks of the whole transaction, over all streams, in the
+ * order in which they came.  The ordinals of a message may have gaps, which other streams'
+ * rows fill; no other message of the same stream does: a buffer is written before its next
+ * row if the stream's latest ordinal is not the buffer's.  Messages may reach the log in
+ * another order than their ordinals, the reader sorts.
  *
  * Buffers live in a context of the transaction, because an abort frees a node's memory
- * without telling the node.  An appender finds its buffer by its own number, and looks
- * again when `generation` says that buffers were freed.
+ * without telling the node.  An appender looks for its buffer again when `generation` says
+ * that buffers were freed.
  *
  * Runs in: sessions (any process that writes to streams). No locks.
  */
@@ -44,8 +48,11 @@
 #include "utils/rel.h"
 
 /* A buffer's first size, and the size beyond which it is written. */
-#define BUFFER_START (8 * 1024)
+#define BUFFER_START 1024
 #define BUFFER_FULL (64 * 1024)
+
+/* Memory of all buffers beyond which those that can be are written: there may be many streams. */
+#define BUFFERS_FULL (8 * 1024 * 1024)
 
 /*
  * Readers are woken each time a transaction has written this much, so that they have
@@ -55,7 +62,6 @@
 
 struct SeAppender
 {
-	uint64		number;			/* of this process, never used twice */
 	Relation	stream;
 	SeLayout   *layout;			/* of the descriptor */
 	uint32		catalog_layout; /* its id in the catalog, 0 = none fits */
@@ -63,6 +69,7 @@ struct SeAppender
 	bool	   *nulls;
 	MemoryContext row_memory;	/* flattened values, reset per row */
 	struct RowBuffer *buffer;	/* last used; believe it only in its generation */
+	struct Latest *latest;		/* likewise */
 	uint64		generation;
 	uint64		wrong_ordinal;	/* mutant wrong-ordinal-order */
 };
@@ -70,14 +77,24 @@ struct SeAppender
 typedef struct RowBuffer
 {
 	dlist_node	node;
-	uint64		appender;		/* its number */
-	SubTransactionId subxact;
 	Oid			relation;
 	uint32		layout;
-	uint64		ordinal;		/* of the first row */
+	SubTransactionId subxact;
 	uint32		nrows;
+	uint64		ordinal;		/* of the first row */
+	uint64		last;			/* of the last one */
+	bool		sparse;			/* there are gaps between */
+	uint32	   *distances;		/* by row: ordinal - first ordinal */
+	uint32		room;			/* of distances */
 	StringInfoData rows;
 } RowBuffer;
+
+/* The ordinal that a stream's latest row or mark of this transaction has, rolled back ones included. */
+typedef struct Latest
+{
+	Oid			relation;
+	uint64		ordinal;
+} Latest;
 
 /* A layout message of this transaction. */
 typedef struct SentLayout
@@ -101,24 +118,30 @@ typedef struct FirstMessage
 typedef struct Writes
 {
 	bool		in_use;			/* wrote a message */
+	bool		ending;			/* buffers were written for the last time: keep nothing */
 	uint64		next_ordinal;
+	Size		buffered;		/* memory of buffers */
 	Size		unread;			/* bytes since readers were last woken */
 	List	   *firsts;			/* FirstMessage, one per relation */
 	uint32		last_layout;	/* number of layout messages sent */
 	List	   *layouts;		/* SentLayout */
+	List	   *latest;			/* Latest, one per relation */
 	dlist_head	buffers;
 	MemoryContext memory;		/* NULL until something is buffered or sent */
 } Writes;
 
 static Writes MyWrites;
 
-static uint64 last_appender = 0;
 static uint64 generation = 0;
 
 static RowBuffer *find_buffer(SeAppender *appender);
-static RowBuffer *make_buffer(SeAppender *appender);
+static RowBuffer *make_buffer(Oid relation, uint32 layout);
+static void add_ordinal(RowBuffer *buffer, uint64 ordinal);
 static void write_buffer(RowBuffer *buffer);
 static void free_buffer(RowBuffer *buffer);
+static void write_buffers_of(SubTransactionId subxact);
+static Size buffer_memory(const RowBuffer *buffer);
+static Latest *find_latest(Oid relation);
 static uint32 send_layout(SeAppender *appender);
 static void write_message(SeMessageHeader *header, const void *body);
 static FirstMessage *find_first(Oid relation);
@@ -156,7 +179,6 @@ se_append_open(MemoryContext memory, Relation stream)
 
 	se_shmem_require();
 	se_drained_check(RelationGetRelid(stream));
-	appender->number = ++last_appender;
 	appender->stream = stream;
 	appender->layout = se_layout_of_desc(RelationGetRelid(stream), RelationGetDescr(stream));
 	appender->catalog_layout = current == NULL ? 0 : current->id;
@@ -192,18 +214,43 @@ se_append_row(SeAppender *appender, TupleTableSlot *slot, uint8 kind)
 		row_too_big(appender->stream, size);
 	MemoryContextSwitchTo(old);
 
+	if (MyWrites.buffered > BUFFERS_FULL)
+		write_buffers_of(GetCurrentSubTransactionId());
 	buffer = find_buffer(appender);
 	ordinal = MyWrites.next_ordinal++;
 	if (SE_FAULT_WRONG("wrong-ordinal-order"))
 		ordinal = appender->wrong_ordinal++;
 	if (buffer->nrows > 0 &&
-		(buffer->ordinal + buffer->nrows != ordinal || buffer->rows.len + size > BUFFER_FULL))
+		(appender->latest->ordinal != buffer->last || ordinal - buffer->ordinal > PG_UINT32_MAX ||
+		 buffer->rows.len + (buffer->sparse ? sizeof(uint32) * buffer->nrows : 0) + size > BUFFER_FULL))
 		write_buffer(buffer);
-	if (buffer->nrows == 0)
-		buffer->ordinal = ordinal;
+
+	MyWrites.buffered -= buffer_memory(buffer);
 	se_row_pack_append(&buffer->rows, layout, appender->values, appender->nulls, kind);
-	buffer->nrows++;
+	add_ordinal(buffer, ordinal);
+	MyWrites.buffered += buffer_memory(buffer);
+	appender->latest->ordinal = ordinal;
 	MemoryContextReset(appender->row_memory);
+}
+
+/* Note the ordinal of the row that a buffer has just got. */
+static void
+add_ordinal(RowBuffer *buffer, uint64 ordinal)
+{
+	if (buffer->nrows == 0)
+	{
+		buffer->ordinal = ordinal;
+		buffer->sparse = false;
+	}
+	else if (ordinal != buffer->last + 1)
+		buffer->sparse = true;
+	if (buffer->nrows == buffer->room)
+	{
+		buffer->room *= 2;
+		buffer->distances = repalloc(buffer->distances, sizeof(uint32) * buffer->room);
+	}
+	buffer->distances[buffer->nrows++] = ordinal - buffer->ordinal;
+	buffer->last = ordinal;
 }
 
 static void
@@ -217,29 +264,36 @@ row_too_big(Relation stream, Size size)
 			 errhint("Store large values elsewhere and put a reference into the stream, or ask an administrator to raise stream_engine.max_row_size.")));
 }
 
-/* The node is done: write its rows now if their subtransaction is the current one. */
+/*
+ * The node is done. Its rows may wait for those of later statements, unless the transaction is about to end, or their
+ * layout is one of the transaction: whoever begins to read in between has not seen it.
+ */
 void
 se_append_close(SeAppender *appender)
 {
 	SubTransactionId current = GetCurrentSubTransactionId();
 	dlist_mutable_iter iter;
 
+	if (appender->catalog_layout != 0 && !MyWrites.ending && !SE_FAULT_WRONG("wrong-ordinal-order"))
+		return;
 	dlist_foreach_modify(iter, &MyWrites.buffers)
 	{
 		RowBuffer  *buffer = dlist_container(RowBuffer, node, iter.cur);
 
-		if (buffer->appender != appender->number || buffer->subxact != current)
+		if (buffer->relation != RelationGetRelid(appender->stream) || buffer->subxact != current)
 			continue;
 		write_buffer(buffer);
 		free_buffer(buffer);
 	}
 }
 
-/* The appender's buffer for the current subtransaction. */
+/* The stream's buffer for the current subtransaction. */
 static RowBuffer *
 find_buffer(SeAppender *appender)
 {
 	SubTransactionId current = GetCurrentSubTransactionId();
+	Oid			relation = RelationGetRelid(appender->stream);
+	uint32		layout;
 	dlist_iter	iter;
 
 	if (appender->buffer != NULL && appender->generation == generation &&
@@ -247,36 +301,67 @@ find_buffer(SeAppender *appender)
 		return appender->buffer;
 
 	appender->buffer = NULL;
+	layout = appender->catalog_layout ? appender->catalog_layout : send_layout(appender);
 	dlist_foreach(iter, &MyWrites.buffers)
 	{
 		RowBuffer  *buffer = dlist_container(RowBuffer, node, iter.cur);
 
-		if (buffer->appender == appender->number && buffer->subxact == current)
+		if (buffer->relation == relation && buffer->layout == layout && buffer->subxact == current)
 			appender->buffer = buffer;
 	}
 	if (appender->buffer == NULL)
-		appender->buffer = make_buffer(appender);
+		appender->buffer = make_buffer(relation, layout);
+	appender->latest = find_latest(relation);
 	appender->generation = generation;
 	return appender->buffer;
 }
 
 static RowBuffer *
-make_buffer(SeAppender *appender)
+make_buffer(Oid relation, uint32 layout)
 {
-	uint32		layout = appender->catalog_layout ? appender->catalog_layout : send_layout(appender);
 	MemoryContext old = MemoryContextSwitchTo(writes_memory());
 	RowBuffer  *buffer = palloc0(sizeof(RowBuffer));
 
-	buffer->appender = appender->number;
-	buffer->subxact = GetCurrentSubTransactionId();
-	buffer->relation = RelationGetRelid(appender->stream);
+	buffer->relation = relation;
 	buffer->layout = layout;
+	buffer->subxact = GetCurrentSubTransactionId();
+	buffer->room = 16;
+	buffer->distances = palloc(sizeof(uint32) * buffer->room);
 	buffer->rows.data = palloc(BUFFER_START);
 	buffer->rows.maxlen = BUFFER_START;
 	resetStringInfo(&buffer->rows);
+	MyWrites.buffered += buffer_memory(buffer);
 	dlist_push_tail(&MyWrites.buffers, &buffer->node);
 	MemoryContextSwitchTo(old);
 	return buffer;
+}
+
+static Size
+buffer_memory(const RowBuffer *buffer)
+{
+	return buffer->rows.maxlen + sizeof(uint32) * buffer->room;
+}
+
+/* Made when the stream's first ordinal is taken; the value means nothing then. */
+static Latest *
+find_latest(Oid relation)
+{
+	MemoryContext old;
+	Latest	   *latest;
+	ListCell   *lc;
+
+	foreach(lc, MyWrites.latest)
+	{
+		latest = lfirst(lc);
+		if (latest->relation == relation)
+			return latest;
+	}
+	old = MemoryContextSwitchTo(writes_memory());
+	latest = palloc0(sizeof(Latest));
+	latest->relation = relation;
+	MyWrites.latest = lappend(MyWrites.latest, latest);
+	MemoryContextSwitchTo(old);
+	return latest;
 }
 
 /* Write a buffer's rows as one message of the current subtransaction and empty it. */
@@ -294,22 +379,39 @@ write_buffer(RowBuffer *buffer)
 	header.ordinal = buffer->ordinal;
 	header.nrows = buffer->nrows;
 	header.body_len = buffer->rows.len;
-	write_message(&header, buffer->rows.data);
+	if (buffer->sparse)
+	{
+		Size		prefix = TYPEALIGN(8, sizeof(uint32) * buffer->nrows);
+		char	   *body = MemoryContextAllocZero(writes_memory(), prefix + buffer->rows.len);
+
+		memcpy(body, buffer->distances, sizeof(uint32) * buffer->nrows);
+		memcpy(body + prefix, buffer->rows.data, buffer->rows.len);
+		header.flags = SE_MESSAGE_SPARSE;
+		header.body_len += prefix;
+		write_message(&header, body);
+		pfree(body);
+	}
+	else
+		write_message(&header, buffer->rows.data);
 
 	buffer->nrows = 0;
 	resetStringInfo(&buffer->rows);
 	if (buffer->rows.maxlen > 2 * BUFFER_FULL)
 	{
-		/* One giant row must not keep its memory for the rest of the statement. */
+		/* One giant row must not keep its memory for the rest of the transaction. */
+		MyWrites.buffered -= buffer_memory(buffer);
 		buffer->rows.data = repalloc(buffer->rows.data, BUFFER_FULL);
 		buffer->rows.maxlen = BUFFER_FULL;
+		MyWrites.buffered += buffer_memory(buffer);
 	}
 }
 
 static void
 free_buffer(RowBuffer *buffer)
 {
+	MyWrites.buffered -= buffer_memory(buffer);
 	dlist_delete(&buffer->node);
+	pfree(buffer->distances);
 	pfree(buffer->rows.data);
 	pfree(buffer);
 	generation++;
@@ -366,6 +468,7 @@ se_append_watermark(Oid stream, SeTime watermark)
 	header.relation = stream;
 	header.ordinal = MyWrites.next_ordinal++;
 	header.body_len = sizeof(watermark);
+	find_latest(stream)->ordinal = header.ordinal;
 	write_message(&header, &watermark);
 }
 
@@ -443,7 +546,15 @@ bool
 se_append_has_rows(Oid stream)
 {
 	FirstMessage *first = find_first(stream);
+	dlist_iter	iter;
 
+	dlist_foreach(iter, &MyWrites.buffers)
+	{
+		RowBuffer  *buffer = dlist_container(RowBuffer, node, iter.cur);
+
+		if (buffer->relation == stream && buffer->nrows > 0)
+			return true;
+	}
 	return first != NULL && first->rows;
 }
 
@@ -488,6 +599,7 @@ transaction_event(XactEvent event, void *arg)
 		case XACT_EVENT_PRE_PREPARE:
 			write_buffers_of(TopSubTransactionId);
 			Assert(dlist_is_empty(&MyWrites.buffers));
+			MyWrites.ending = true;
 			break;
 		case XACT_EVENT_COMMIT:
 			/* The transaction is visible already; asynchronous commits come here too. */

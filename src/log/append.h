@@ -2,8 +2,9 @@
  * log/append.h
  *		How a session writes rows and transactional marks into the log.
  *
- * A buffer belongs to one executor node and one subtransaction; a full buffer (8 kB
- * growing to 64 kB) becomes one message. Ordinals are counted per top transaction.
+ * A buffer belongs to one stream and one subtransaction; a full buffer (64 kB) becomes
+ * one message, and what is left when the subtransaction ends. Ordinals are counted per
+ * top transaction.
  * Runs in: sessions.
  */
 #ifndef SE_APPEND_H
@@ -25,7 +26,7 @@ extern SeAppender *se_append_open(MemoryContext memory, Relation stream);
  */
 extern void se_append_row(SeAppender *appender, TupleTableSlot *slot, uint8 kind);
 
-/* Write what is buffered. Called at the end of the node; safe to call twice. */
+/* The node has ended; what is buffered may stay so until the transaction ends. Safe to call twice. */
 extern void se_append_close(SeAppender *appender);
 
 /* emit_watermark: a transactional mark with an ordinal of its own. */

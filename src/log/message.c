@@ -27,6 +27,7 @@ StaticAssertDecl(SizeOfLogicalMessage % 8 == 0, "the record's head keeps the hea
 #define MAX_BODY (512 * 1024 * 1024)
 
 static void check_header(const SeMessageHeader *header, Size payload, XLogRecPtr lsn);
+static Size distances_size(const SeMessageHeader *header);
 
 /*
  * One record with this header and body; returns its end.  No privilege is checked
@@ -114,7 +115,7 @@ check_header(const SeMessageHeader *header, Size payload, XLogRecPtr lsn)
 				 errmsg("stream message at %X/%X has version %u", LSN_FORMAT_ARGS(lsn), header->version),
 				 errdetail("This version of stream_engine reads version %d.", SE_MESSAGE_VERSION),
 				 errhint("Install the version of stream_engine that wrote it, or a newer one.")));
-	if (header->flags != 0 || header->kind < SE_MESSAGE_ROWS || header->kind > SE_MESSAGE_LAYOUT)
+	if ((header->flags & ~(header->kind == SE_MESSAGE_ROWS ? SE_MESSAGE_SPARSE : 0)) != 0 || header->kind < SE_MESSAGE_ROWS || header->kind > SE_MESSAGE_LAYOUT)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 errmsg("stream message at %X/%X has unknown kind %u or flags %u",
@@ -126,9 +127,28 @@ check_header(const SeMessageHeader *header, Size payload, XLogRecPtr lsn)
 				 errdetail("Its body has %zu bytes and its header announces %u.", payload, header->body_len)));
 
 	/* Every row takes at least its own head, so a count beyond that cannot be true. */
-	if (header->kind == SE_MESSAGE_ROWS && header->nrows > header->body_len / 8)
+	if (header->kind == SE_MESSAGE_ROWS &&
+		(distances_size(header) > header->body_len || header->nrows > (header->body_len - distances_size(header)) / 8))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 errmsg("stream message at %X/%X announces %u rows in %u bytes",
 						LSN_FORMAT_ARGS(lsn), header->nrows, header->body_len)));
+}
+
+/* What of a message's body comes before its rows. */
+static Size
+distances_size(const SeMessageHeader *header)
+{
+	return (header->flags & SE_MESSAGE_SPARSE) ? TYPEALIGN(8, sizeof(uint32) * (Size) header->nrows) : 0;
+}
+
+const uint32 *
+se_message_split(SeMessageHeader *header, const char **body)
+{
+	Size		size = distances_size(header);
+	const char *distances = *body;
+
+	*body += size;
+	header->body_len -= size;
+	return size > 0 ? (const uint32 *) distances : NULL;
 }

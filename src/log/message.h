@@ -9,7 +9,7 @@
  *	0	1	version (1)
  *	1	1	kind: 1 rows, 2 mark, 3 layout
  *	2	1	mark kind (marks only, else 0)
- *	3	1	flags, spare (0)
+ *	3	1	flags: bit 0 (rows only): their ordinals have gaps; others 0
  *	4	4	database OID
  *	8	4	relation OID (0: all streams of the database)
  *	12	4	layout id (rows, layout); bit 31: defined by a layout message of this transaction
@@ -20,7 +20,8 @@
  *	40	4	row count
  *	44	4	length of the body in bytes
  *	48	8	driven clock of the session, 0 = commit time counts (test builds)
- *	56	..	body
+ *	56	..	body; if the ordinals have gaps, first the distance of each row's ordinal from that
+ *			of the first one (uint32 per row, zeroes up to a multiple of 8)
  */
 #ifndef SE_MESSAGE_H
 #define SE_MESSAGE_H
@@ -33,6 +34,9 @@
 #define SE_MESSAGE_PREFIX "stream_engine/1" /* 16 bytes with its NUL */
 #define SE_MESSAGE_PREFIX_SIZE 16
 #define SE_MESSAGE_VERSION 1
+
+/* Flags. */
+#define SE_MESSAGE_SPARSE 0x01
 
 typedef enum SeMessageKind
 {
@@ -87,5 +91,11 @@ extern XLogRecPtr se_message_write(const SeMessageHeader *header, const void *bo
  */
 extern bool se_message_parse(XLogReaderState *reader, SeMessageHeader *header,
 							 const char **body, bool *transactional);
+
+/*
+ * Take what precedes the rows off a message's body (and its length): the distances of the ordinals, one per row, or
+ * NULL if they have no gaps.
+ */
+extern const uint32 *se_message_split(SeMessageHeader *header, const char **body);
 
 #endif							/* SE_MESSAGE_H */

@@ -120,6 +120,7 @@ static void committed(SeLogReader *reader, TransactionId xid,
 static bool is_wanted(const SeLogReader *reader, const SeMessageHeader *header);
 static bool is_visible(SeLogReader *reader, Snapshot snapshot);
 static bool deliver(SeLogReader *reader, SeLogMessage *message);
+static uint32 rows_below(const SeLogMessage *message, uint64 ordinal);
 static void fetch(SeLogReader *reader, SeMessageRef *ref, SeLogMessage *message);
 static void release(SeLogReader *reader);
 
@@ -498,6 +499,7 @@ scan_message(SeLogReader *reader, SeLogMessage *message)
 			return false;
 		message->commit_lsn = state->ReadRecPtr;
 		message->commit_time = 0;
+		message->distances = NULL;
 		message->skip_rows = 0;
 		message->last_of_transaction = true;
 		return true;
@@ -640,8 +642,8 @@ deliver(SeLogReader *reader, SeLogMessage *message)
 		bool		last = ++now->next == transaction->nrefs;
 		uint64		ordinal = ref->order - 1;
 
-		/* Ordinals of messages do not overlap: the next one tells where this one ends. */
-		if (ref->order != 0 && !last && ref[1].order - 1 <= now->skip_below)
+		/* Ordinals of a stream's messages do not overlap: the next one tells where this one ends. */
+		if (ref->order != 0 && !last && ref[1].order - 1 <= now->skip_below && reader->nrelations == 1)
 		{
 			se_transactions_free_bytes(reader->open, ref);
 			continue;
@@ -653,13 +655,26 @@ deliver(SeLogReader *reader, SeLogMessage *message)
 		message->skip_rows = 0;
 		if (ref->order != 0 && ordinal < now->skip_below)
 		{
-			if (ordinal + message->header.nrows <= now->skip_below)
+			message->skip_rows = rows_below(message, now->skip_below);
+			if (message->skip_rows == message->header.nrows)
 				continue;
-			message->skip_rows = now->skip_below - ordinal;
 		}
 		return true;
 	}
 	return false;
+}
+
+/* How many of a message's rows have a smaller ordinal. */
+static uint32
+rows_below(const SeLogMessage *message, uint64 ordinal)
+{
+	uint32		row = 0;
+
+	if (message->distances == NULL)
+		return Min(ordinal - message->header.ordinal, message->header.nrows);
+	while (row < message->header.nrows && se_reader_row_ordinal(message, row) < ordinal)
+		row++;
+	return row;
 }
 
 /* Header and body of a message: what was kept, or from the WAL once more. */
@@ -672,6 +687,7 @@ fetch(SeLogReader *reader, SeMessageRef *ref, SeLogMessage *message)
 	{
 		memcpy(&message->header, ref->bytes, sizeof(SeMessageHeader));
 		message->body = ref->bytes + sizeof(SeMessageHeader);
+		message->distances = se_message_split(&message->header, &message->body);
 		return;
 	}
 
@@ -685,6 +701,7 @@ fetch(SeLogReader *reader, SeMessageRef *ref, SeLogMessage *message)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 errmsg("stream message at %X/%X is not the one read before", LSN_FORMAT_ARGS(ref->lsn))));
+	message->distances = se_message_split(&message->header, &message->body);
 	CHECK_FOR_INTERRUPTS();
 }
 

@@ -32,6 +32,7 @@ typedef struct SeLogMessage
 {
 	SeMessageHeader header;
 	const char *body;			/* header.body_len bytes, 8-aligned */
+	const uint32 *distances;	/* by row: its ordinal - header.ordinal; NULL = there are no gaps */
 	XLogRecPtr	commit_lsn;		/* start of the commit record; a mark's own start */
 	TimestampTz commit_time;	/* of the commit record; 0 for marks */
 	uint32		skip_rows;		/* first rows of the body that lie before the start: leave out */
@@ -67,6 +68,13 @@ extern SeLogReader *se_reader_open(MemoryContext memory, const SeLogPosition *po
  */
 extern SeReadResult se_reader_next(SeLogReader *reader, XLogRecPtr limit, Snapshot snapshot,
 								   Size budget, SeLogMessage *message);
+
+/* The ordinal of a message's row, counted from 0. */
+static inline uint64
+se_reader_row_ordinal(const SeLogMessage *message, uint32 row)
+{
+	return message->header.ordinal + (message->distances != NULL ? message->distances[row] : row);
+}
 
 extern void se_reader_status(SeLogReader *reader, SeLogReaderStatus *status);
 

@@ -62,6 +62,7 @@ typedef struct LogSource
 	SeLogMessage message;
 	const char *cursor;			/* next row of message, NULL = message is done */
 	const char *end;
+	uint32		row;			/* of message, at cursor */
 	const Unpack *unpack;
 	bool		borrowed;		/* the batch points into the message */
 	List	   *unpacks;		/* Unpack */
@@ -101,6 +102,7 @@ static void take_layout(LogSource *log);
 static void take_mark(LogSource *log);
 static void take_rows(LogSource *log, SeBatch *batch);
 static void stamp(LogSource *log, SeBatch *batch, int row, const Datum *values, const bool *nulls);
+static void next_row(LogSource *log);
 static bool is_left_out(LogSource *log, SePlace place);
 static const Unpack *find_unpack(LogSource *log, uint32 layout);
 static Unpack *make_unpack(LogSource *log, MemoryContext memory, const SeLayout *layout, List *layouts);
@@ -362,13 +364,13 @@ begin_message(LogSource *log)
 			log->unpack = find_unpack(log, message->header.layout);
 			log->cursor = message->body;
 			log->end = message->body + message->header.body_len;
-			log->next_ordinal = message->header.ordinal;
 			for (uint32 i = 0; i < message->skip_rows; i++)
-			{
 				se_row_unpack(log->unpack->unpacker, &log->cursor, log->end,
 							  log->values, log->nulls, &kind);
-				log->next_ordinal++;
-			}
+			log->row = message->skip_rows;
+			log->next_ordinal = message->header.ordinal;
+			if (log->row < message->header.nrows)
+				log->next_ordinal = se_reader_row_ordinal(message, log->row);
 			log->commit_time = message->commit_time;
 			log->proctime = Max(log->proctime, message->header.clock != 0 ?
 								message->header.clock : message->commit_time);
@@ -470,10 +472,11 @@ take_rows(LogSource *log, SeBatch *batch)
 		}
 		if (wrong && ++log->rows % 97 == 0)
 		{
-			log->next_ordinal++;
+			next_row(log);
 			continue;
 		}
 		stamp(log, batch, row, values, nulls);
+		next_row(log);
 		batch->nrows++;
 	}
 	log->cursor += cursor - bytes;
@@ -505,7 +508,14 @@ stamp(LogSource *log, SeBatch *batch, int row, const Datum *values, const bool *
 		log->h = Max(log->h, se_watermark_of_row(log->watermark, values, nulls));
 		log->source.row_at_work = 0;
 	}
-	log->next_ordinal++;
+}
+
+/* The row at the cursor is done. Behind the last one stands whatever comes after it. */
+static inline void
+next_row(LogSource *log)
+{
+	log->next_ordinal = ++log->row < log->message.header.nrows ?
+		se_reader_row_ordinal(&log->message, log->row) : log->next_ordinal + 1;
 }
 
 /* Has a person told us to leave the row out? It may be the expression that fails for it. */

@@ -38,7 +38,7 @@ for my $round (1 .. @kills)
 	# A transaction above what readers keep in memory, and one that will never end.
 	$node->write_twin('events', q{SELECT 9, g, g % 20, g, '2024-01-01'::timestamptz + g * interval '1 ms', repeat('z', 400)
 		FROM generate_series(1, 20000) g});
-	my ($in, $out, $err) = ("BEGIN;\nINSERT INTO events SELECT 8, g, 0, 0, '2024-01-01', 'never committed' FROM generate_series(1, 1000) g;\n"
+	my ($in, $out, $err) = ("BEGIN;\nINSERT INTO events SELECT 8, g, 0, 0, '2024-01-01', 'never committed' FROM generate_series(1, 5000) g;\n"
 		  . "SELECT 'open';\n", '', '');
 	my $writer = IPC::Run::start([ 'psql', '-XqAt', '-d', $node->connstr('postgres') ], '<', \$in, '>', \$out, '2>', \$err);
 	$writer->pump until $out =~ /open/;
