@@ -462,7 +462,9 @@ sub load_script
 		{
 			$script .= "BEGIN;\n" . insert_both($name, random_rows($name, $client, $state, 2)) . "SAVEPOINT a;\n"
 			  . insert_both($name, random_rows($name, $client, $state, 3)) . "SAVEPOINT b;\n"
-			  . copy_both($name, random_rows($name, $client, $state, 3))
+			  # the end of a subtransaction writes its rows to the log, where a rollback must find them
+			  . (rand() < 0.5 ? copy_both($name, random_rows($name, $client, $state, 3))
+				: "SAVEPOINT c;\n" . copy_both($name, random_rows($name, $client, $state, 3)) . "RELEASE c;\n")
 			  . (rand() < 0.5 ? "ROLLBACK TO b;\n" : "RELEASE b;\n")
 			  . (rand() < 0.3 ? "ROLLBACK TO a;\n" : '')
 			  . insert_both($name, random_rows($name, $client, $state, 1)) . "$end;\n";

@@ -176,7 +176,7 @@ def transactions():
     """Savepoints kept and dropped, a rollback, and two transactions that commit in the other order; read as a backlog."""
     fault("round-begin", "wait")
     kept, dropped, later = batch(40, 44), batch(44, 46), batch(46, 48)
-    psql("BEGIN;" + into_stream(kept) + "SAVEPOINT a;" + into_stream(dropped) + "ROLLBACK TO a;" + into_stream(later) + "COMMIT;")
+    psql("BEGIN;" + into_stream(kept) + "SAVEPOINT a; SAVEPOINT written;" + into_stream(dropped) + "RELEASE written; ROLLBACK TO a;" + into_stream(later) + "COMMIT;")
     into_twin(kept + later)
     psql("BEGIN;" + into_stream(batch(48, 50)) + "ROLLBACK;")
     slow, quick = batch(50, 53), batch(53, 56)

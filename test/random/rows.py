@@ -115,7 +115,13 @@ class Writer:
 
         def write():
             rows = self.some_rows()
+            # The end of a subtransaction writes its rows to the log at once, where a later rollback must find them.
+            written = rng.random() < 0.4
+            if written:
+                self.script.append("SAVEPOINT written;")
             self.write(rows)
+            if written:
+                self.script.append("RELEASE written;")
             arrived.extend(rows)
             if not self.open_prepared() and rng.random() < 0.08:
                 arrived.append(self.mark())
