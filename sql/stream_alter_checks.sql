@@ -58,6 +58,19 @@ ALTER TABLE p ALTER id SET NOT NULL;
 ALTER TABLE p ADD CHECK (id <> 10);
 SELECT * FROM p;
 
+-- below a partitioned table that is attached, and in a default partition that leaves rows to a new one
+CREATE TABLE top (id int, a text) PARTITION BY RANGE (id);
+ALTER TABLE top ATTACH PARTITION p FOR VALUES FROM (0) TO (10);
+ALTER TABLE top ATTACH PARTITION p FOR VALUES FROM (0) TO (20);
+CREATE FOREIGN TABLE others PARTITION OF top DEFAULT SERVER stream_engine;
+INSERT INTO top VALUES (30, 'other');
+CREATE TABLE thirties PARTITION OF top FOR VALUES FROM (30) TO (40);
+CREATE TABLE forties PARTITION OF top FOR VALUES FROM (40) TO (50);
+CREATE TABLE thirties (id int, a text);
+ALTER TABLE top ATTACH PARTITION thirties FOR VALUES FROM (30) TO (40);
+INSERT INTO top VALUES (41, 'forty-one');
+SELECT tableoid::regclass, * FROM top ORDER BY id;
+
 -- rows that the transaction itself has written cannot be read yet
 BEGIN;
 INSERT INTO child VALUES (3, 'own');

@@ -16,6 +16,7 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_constraint.h"
 #include "catalog/pg_foreign_table.h"
+#include "catalog/partition.h"
 #include "catalog/pg_inherits.h"
 #include "ddl/ddl_internal.h"
 #include "ddl/stream_check.h"
@@ -38,6 +39,7 @@ static List *touched = NIL;		/* Touched *; TopTransactionContext */
 static void access_object(ObjectAccessType type, Oid classId, Oid objectId, int subId, void *arg);
 static Touched *touch(Oid relation, bool created);
 static void touch_constraint(Oid constraint, bool created);
+static void touch_partitions(Oid child, Oid parent);
 static void forget_touched(XactEvent event, void *arg);
 
 void
@@ -64,7 +66,7 @@ access_object(ObjectAccessType type, Oid classId, Oid objectId, int subId, void 
 	if (classId == ConstraintRelationId && (type == OAT_POST_CREATE || type == OAT_POST_ALTER))
 		touch_constraint(objectId, type == OAT_POST_CREATE);
 	if (classId == InheritsRelationId && type == OAT_POST_ALTER)
-		touch(objectId, false); /* it may become a partition */
+		touch_partitions(objectId, ((ObjectAccessPostAlter *) arg)->auxiliary_id);
 	if (classId != RelationRelationId && classId != ForeignTableRelationId)
 		return;
 	switch (type)
@@ -127,6 +129,37 @@ touch_constraint(Oid constraint, bool created)
 	old = MemoryContextSwitchTo(TopTransactionContext);
 	item->before->constraints = lappend_oid(item->before->constraints, constraint);
 	MemoryContextSwitchTo(old);
+}
+
+/*
+ * A relation becomes the child of another: as its partition, perhaps. Then the bounds of all streams below it are new,
+ * and those of the parent's default partition, which now leaves rows to the new one.
+ */
+static void
+touch_partitions(Oid child, Oid parent)
+{
+	List	   *streams = NIL;
+	ListCell   *cell;
+
+	if (get_rel_relkind(child) == RELKIND_PARTITIONED_TABLE)
+		streams = find_all_inheritors(child, NoLock, NULL);
+	else
+		streams = list_make1_oid(child);
+	if (get_rel_relkind(parent) == RELKIND_PARTITIONED_TABLE)
+	{
+		Oid			other = get_default_partition_oid(parent);
+
+		if (OidIsValid(other) && other != child)
+			streams = list_concat(streams, get_rel_relkind(other) == RELKIND_PARTITIONED_TABLE ?
+								  find_all_inheritors(other, NoLock, NULL) : list_make1_oid(other));
+	}
+	foreach(cell, streams)
+	{
+		Touched    *item = touch(lfirst_oid(cell), false);
+
+		if (item != NULL && item->before != NULL)
+			item->before->new_bounds = true;
+	}
 }
 
 static void

@@ -9,7 +9,7 @@
  *
  *		SET NOT NULL, ADD COLUMN … NOT NULL		no row is NULL there
  *		ADD CONSTRAINT … CHECK, VALIDATE		it is not false (NOT VALID spares the look)
- *		ATTACH PARTITION						all rows are within the bounds
+ *		ATTACH PARTITION, CREATE … PARTITION OF	all rows are within the bounds, also those of the default partition
  *		ALTER COLUMN … TYPE						every value can be converted (log/convert.c)
  *		ADD COLUMN … GENERATED					there are no rows: they are not written again
  *
@@ -80,7 +80,6 @@ se_stream_check_shape(Oid relation)
 	if (!HeapTupleIsValid(tuple))
 		return shape;
 	shape->natts = ((Form_pg_class) GETSTRUCT(tuple))->relnatts;
-	shape->is_partition = ((Form_pg_class) GETSTRUCT(tuple))->relispartition;
 	ReleaseSysCache(tuple);
 	for (AttrNumber attno = 1; attno <= shape->natts; attno++)
 	{
@@ -200,7 +199,7 @@ list_checks(Relation stream, const SeStreamShape *before, const SeLayout *layout
 		if (text !=NULL)
 			checks = add_check(checks, CHECK_CONSTRAINT, 0, lfirst_oid(lc), psprintf("(%s) IS FALSE", text));
 	}
-	if (stream->rd_rel->relispartition && !before->is_partition)
+	if (stream->rd_rel->relispartition && before->new_bounds)
 		checks = add_check(checks, CHECK_BOUNDS, 0, InvalidOid,
 						   psprintf("(%s) IS FALSE", bounds_text(RelationGetRelid(stream))));
 	return checks;

@@ -15,7 +15,7 @@ typedef struct SeStreamShape
 {
 	int			natts;
 	Bitmapset  *not_null;		/* attribute numbers */
-	bool		is_partition;
+	bool		new_bounds;		/* it, or a table above or beside it, became a partition */
 	List	   *constraints;	/* Oid: CHECK constraints that the statement added or validated */
 } SeStreamShape;
 
