@@ -127,3 +127,8 @@ INSERT INTO b VALUES (223, 'new');
 COMMIT;
 SELECT n FROM a WHERE n BETWEEN 20 AND 30;
 SELECT n, t FROM b WHERE n BETWEEN 221 AND 1000;
+-- a transaction whose rows wait has written to a stream
+BEGIN;
+INSERT INTO a VALUES (31);
+SELECT stream_engine.drain();
+ROLLBACK;

@@ -561,7 +561,8 @@ se_append_has_rows(Oid stream)
 bool
 se_append_in_use(void)
 {
-	return MyWrites.in_use;
+	/* a row that waits in a buffer has its ordinal */
+	return MyWrites.next_ordinal > 0;
 }
 
 /* Write and free all buffers of a subtransaction that is about to end well. */

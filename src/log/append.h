@@ -41,7 +41,7 @@ extern uint64 se_append_next_ordinal(void);
  */
 extern void se_append_forget_layouts(void);
 
-/* Did this transaction write messages? */
+/* Did this transaction take rows or marks, written yet or not? */
 extern bool se_append_in_use(void);
 
 /* Did it write rows of this stream? A rolled back subtransaction's may count. */
