@@ -19,16 +19,16 @@ typedef struct Wait
 {
 	int			pid;			/* 0 = free */
 	int			slot;
-}			Wait;
+} Wait;
 
 typedef struct Waits
 {
 	slock_t		lock;			/* protects everything below */
 	int			used;			/* places ever used: readers stop there */
 	Wait		waits[MAX_WAITS];
-}			Waits;
+} Waits;
 
-static Waits * MyWaits = NULL;
+static Waits *MyWaits = NULL;
 static int	my_place = -1;
 static bool exit_callback_set = false;
 

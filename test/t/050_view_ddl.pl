@@ -123,8 +123,8 @@ is($node->sql('SELECT count(*) FROM v', 'copy'), '1', 'the copy has what was the
 $node->sql("SELECT stream_engine.wait_state('v', 'dormant', '2 minutes')", 'copy');
 $node->sql('INSERT INTO v VALUES (7)', 'copy');
 is($node->sql('SELECT count(*) FROM v', 'copy'), '2', 'the result of a dormant view takes writes');
-like($node->sql_error(q{SELECT stream_engine.start('v')}, 'copy'), qr/"v" is dormant.*Drop it and create it again/s, 'a dormant view is not started');
-like($node->sql_error('REFRESH MATERIALIZED VIEW v', 'copy'), qr/"v" is dormant.*Drop it and create it again/s, 'nor waited for');
+like($node->sql_error(q{SELECT stream_engine.start('v')}, 'copy'), qr/"v" is dormant.*resume_restored/s, 'a dormant view is not started');
+like($node->sql_error('REFRESH MATERIALIZED VIEW v', 'copy'), qr/"v" is dormant.*resume_restored/s, 'nor waited for');
 $node->sql('ALTER DATABASE one RENAME TO two');
 $node->sql('INSERT INTO s VALUES (3)', 'two');
 $node->sql('REFRESH MATERIALIZED VIEW v', 'two');
