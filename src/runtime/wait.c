@@ -233,7 +233,8 @@ look_at(Oid job, const char *name)
 	if (!look.exists)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_OBJECT),
-				 errmsg("continuous view \"%s\" does not exist any more", name ? name : "?")));
+				 name != NULL ? errmsg("continuous view \"%s\" does not exist any more", name) :
+				 errmsg("the continuous view does not exist any more")));
 	return look;
 }
 
