@@ -1,0 +1,82 @@
+# test/t/057_view_surroundings.pl: what happens around a running view: NOTIFY from its triggers, collations and server
+# settings that change, DROP of what it reads while its worker starts.
+use strict;
+use warnings;
+use lib "$ENV{SE_TREE}/test/lib";
+use StreamEngine;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = StreamEngine->new('surroundings', conf => "deadlock_timeout = '10ms'\n");
+
+# A trigger on the result tells who listens, with each commit of the job.
+$node->sql(q{
+	CREATE FOREIGN TABLE s (k int, t text) SERVER stream_engine;
+	CREATE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_notify('changed', NEW.k || ' has ' || NEW.n); RETURN NULL; END $$;
+	CREATE MATERIALIZED VIEW counts WITH (stream_engine.continuous) AS SELECT k, count(*) AS n FROM s GROUP BY k;
+	CREATE TRIGGER tell AFTER INSERT OR UPDATE ON counts FOR EACH ROW EXECUTE FUNCTION tell()});
+my $heard = $node->sql(q{LISTEN changed; INSERT INTO s VALUES (1), (1), (2); REFRESH MATERIALIZED VIEW counts; SELECT 'refreshed'; SELECT 'end'});
+like($heard, qr/notification "changed" with payload "1 has 2"/, 'the new group is told of');
+like($heard, qr/notification "changed" with payload "2 has 1"/, 'and the other one');
+$heard = $node->sql(q{LISTEN changed; INSERT INTO s VALUES (2); REFRESH MATERIALIZED VIEW counts; SELECT 'refreshed'; SELECT 'end'});
+like($heard, qr/payload "2 has 2"/, 'an updated group is told of');
+unlike($heard, qr/payload "1 has/, 'one that is as before is not');
+
+# Another version of a collation: PostgreSQL says so in the server's log when the worker uses it; the view goes on.
+SKIP:
+{
+	skip 'no ICU', 3 if $node->sql(q{SELECT count(*) FROM pg_collation WHERE collprovider = 'i'}) eq '0';
+	$node->sql(q{
+		CREATE COLLATION letters (PROVIDER = icu, LOCALE = 'en');
+		CREATE MATERIALIZED VIEW texts WITH (stream_engine.continuous) AS
+			SELECT t COLLATE letters AS t, count(*) FROM s WHERE t COLLATE letters > 'a' GROUP BY 1;
+		INSERT INTO s VALUES (3, 'b'), (3, 'A')});
+	$node->refresh('texts');
+	$node->sql(q{SELECT stream_engine.stop('texts')});
+	$node->sql(q{SELECT stream_engine.wait_state('texts', 'stopped', '60s')});
+	$node->sql(q{UPDATE pg_collation SET collversion = '0' WHERE collname = 'letters'});
+	$node->sql(q{INSERT INTO s VALUES (3, 'b'); SELECT stream_engine.start('texts')});
+	$node->refresh('texts');
+	like(slurp_file($node->logfile), qr/collation "letters" has version mismatch/,
+		'another version of the collation is in the log');
+	is($node->sql('SELECT t, count FROM texts ORDER BY t'), "A|1\nb|2", 'the view goes on');
+	$node->sql('REINDEX TABLE texts; ALTER COLLATION letters REFRESH VERSION; INSERT INTO s VALUES (3, \'b\')');
+	$node->refresh('texts');
+	is($node->sql(q{SELECT count FROM texts WHERE t = 'b'}), '3', 'and after REINDEX and REFRESH VERSION');
+}
+
+# DROP … CASCADE of a plain view, and of the stream below, while workers that read them start: nobody is a deadlock's victim.
+my $errors = 0;
+foreach my $round (1 .. 10)
+{
+	$node->sql(q{
+		CREATE FOREIGN TABLE below (k int) SERVER stream_engine;
+		CREATE VIEW inner_view AS SELECT k FROM below;
+		CREATE VIEW outer_view AS SELECT k FROM inner_view;
+		CREATE MATERIALIZED VIEW one WITH (stream_engine.continuous) AS SELECT k FROM outer_view;
+		CREATE MATERIALIZED VIEW two WITH (stream_engine.continuous) AS SELECT k, count(*) FROM inner_view GROUP BY k});
+	my $drop = ('VIEW inner_view', 'VIEW outer_view', 'FOREIGN TABLE below')[ $round % 3 ];
+	my ($status, $out, $err) = $node->psql('postgres', "DROP $drop CASCADE");
+	$errors++ if $status != 0;
+	$node->sql('DROP FOREIGN TABLE IF EXISTS below CASCADE');
+}
+is($errors, 0, 'DROP goes through while workers start');
+unlike(slurp_file($node->logfile), qr/deadlock detected/, 'and no worker met a deadlock');
+$node->sql(q{INSERT INTO s VALUES (1)});
+$node->refresh('counts');
+is($node->sql('SELECT n FROM counts WHERE k = 1'), '3', 'the other views have gone on');
+
+# Server settings that a view keeps from its creation are its own, whatever the server, database or role has later.
+$node->sql(q{
+	CREATE MATERIALIZED VIEW shown WITH (stream_engine.continuous) AS SELECT k, timestamptz '2024-07-01 12:00+00' AS at, (timestamptz '2024-07-01 12:00+00')::text AS text FROM s;
+	INSERT INTO s VALUES (7)});
+$node->refresh('shown');
+$node->sql(q{ALTER DATABASE postgres SET timezone = 'Asia/Tokyo'; ALTER ROLE CURRENT_USER SET datestyle = 'German'});
+$node->append_conf('postgresql.conf', "timezone = 'America/New_York'\n");
+$node->restart;
+$node->sql(q{INSERT INTO s VALUES (8)});
+$node->refresh('shown');
+is($node->sql('SELECT count(DISTINCT text) FROM shown'), '1', 'the same text before and after');
+
+$node->stop;
+done_testing();
