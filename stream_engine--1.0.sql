@@ -319,9 +319,9 @@ CREATE VIEW stream_engine.sources WITH (security_barrier) AS
          JOIN pg_catalog.pg_class c ON c.oid = j.job
          JOIN stream_engine.job_positions p ON p.job = j.job
          LEFT JOIN stream_engine.live_jobs() l ON l.job = j.job
-         LEFT JOIN LATERAL (
-             SELECT min(r.stream)::regclass AS stream FROM stream_engine.job_streams r WHERE r.job = j.job
-             HAVING count(*) = 1) s ON true
+         LEFT JOIN (
+             SELECT r.job, min(r.stream)::regclass AS stream FROM stream_engine.job_streams r GROUP BY r.job
+             HAVING count(*) = 1) s ON s.job = j.job
          LEFT JOIN LATERAL (
              SELECT k.pid, a.xact_start
              FROM pg_catalog.pg_locks k LEFT JOIN pg_catalog.pg_stat_activity a ON a.pid = k.pid
