@@ -233,7 +233,10 @@ check_columns(Relation table, TupleDesc input)
 	}
 }
 
-/* Raise for triggers whose promise could not be kept. */
+/*
+ * Raise for triggers whose promise could not be kept. CREATE TRIGGER refuses them; but a
+ * table that came out of a dump was an ordinary one until its view was resumed.
+ */
 static void
 check_triggers(Relation table)
 {
