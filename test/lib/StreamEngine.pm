@@ -34,7 +34,7 @@ our $timeout = $ENV{SE_TIMEOUT} // 180;
 
 =over
 
-=item StreamEngine->new(name, conf => "…", start => 0)
+=item StreamEngine->new(name, conf => "…", start => 0, install_path => "/of/another/postgresql")
 
 A running server (unless start => 0) with the settings of test/stream_engine.conf and those
 given, and the extension with the SQL functions of test builds in database postgres.
@@ -44,7 +44,7 @@ given, and the extension with the SQL functions of test builds in database postg
 sub new
 {
 	my ($class, $name, %args) = @_;
-	my $self = PostgreSQL::Test::Cluster->new($name);
+	my $self = PostgreSQL::Test::Cluster->new($name, defined $args{install_path} ? (install_path => $args{install_path}) : ());
 
 	bless $self, $class;
 	$self->init(extra => [ '-N', '--locale=C.UTF-8', '--encoding=UTF8' ]);

@@ -7,7 +7,9 @@ use Cwd;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $node = StreamEngine->new('old');
+# The installation to upgrade from: this one, or one of another major version (test/upgrade).
+my $from = $ENV{SE_UPGRADE_FROM};
+my $node = StreamEngine->new('old', install_path => $from);
 my %query = (
 	sums => 'SELECT k, count(*) AS c, sum(v) AS s FROM %s GROUP BY k',
 	colors => 'SELECT color, count(*) AS c, variance(v) AS d FROM %s GROUP BY color',
@@ -115,19 +117,22 @@ $node->sql("SELECT stream_engine.undrain(); SELECT stream_engine.start('sums')")
 $node->refresh(sort keys %query);
 are_right('after what failed');
 
-# Same major version, another cluster: the WAL is another one.
+# Another cluster, whose WAL is another one.
 $node->sql('SELECT stream_engine.drain()');
 $node->sql('SELECT stream_engine.drain()', 'neighbour');
 are_right('drained to be upgraded');
 $node->stop;
 my $new = StreamEngine->new('new', start => 0);
 my ($bin) = run_command([ 'pg_config', '--bindir' ]);
+my $old_bin = defined $from ? "$from/bin" : $bin;
+local $ENV{LD_LIBRARY_PATH} = "$from/lib" if defined $from;
+my $other_major = $new->pg_version->major ne $node->pg_version->major;
 my $here = getcwd;
 my $sockets = PostgreSQL::Test::Utils::tempdir_short();
 chdir $sockets or die;
-my ($said, $trouble) = run_command([ 'pg_upgrade', '--no-sync', '-b', $bin, '-B', $bin, '-d', $node->data_dir, '-D', $new->data_dir,
+my ($said, $trouble) = run_command([ "$bin/pg_upgrade", '--no-sync', '-b', $old_bin, '-B', $bin, '-d', $node->data_dir, '-D', $new->data_dir,
 	'-p', $node->port, '-P', $new->port, '-s', $sockets ]);
-like($said, qr/Upgrade Complete/, 'pg_upgrade') or diag("$said $trouble");
+like($said, qr/Upgrade Complete/, 'pg_upgrade') or diag($trouble, map { slurp_file($_) =~ /(error:.{0,500})/s } glob $new->data_dir . '/pg_upgrade_output.d/*/log/*dump*.log');
 chdir $here;
 $new->start;
 are_right('upgraded', $new);
@@ -135,8 +140,18 @@ like($new->sql_error('INSERT INTO s VALUES (0)'), qr/takes no rows/, 'still drai
 foreach my $view (sort keys %query)
 {
 	$new->sql("SELECT stream_engine.wait_state('$view', 'dormant', '3 minutes')");
-	is($new->sql("SELECT stream FROM stream_engine.resume_restored('$view', 'continue')"), 's', "$view goes on");
+	if ($view eq 'colors' && $other_major)
+	{
+		like($new->sql_error("SELECT * FROM stream_engine.resume_restored('colors', 'continue')"), qr/aggregate functions of PostgreSQL \d+ have serialised.*'restart'/s,
+			'state of another major version that may be read differently');
+		$new->sql("SELECT * FROM stream_engine.resume_restored('colors', 'restart')");
+	}
+	else
+	{
+		is($new->sql("SELECT stream FROM stream_engine.resume_restored('$view', 'continue')"), 's', "$view goes on");
+	}
 }
+$query{colors} =~ s/FROM %s/FROM (SELECT * FROM %s WHERE n > 620) t/ if $other_major;
 $new->sql('SELECT stream_engine.undrain()');
 write_rows(621, 900, $new);
 $new->refresh(sort keys %query);
