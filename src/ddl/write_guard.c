@@ -9,7 +9,7 @@
  *
  * Every modifying statement of the database asks, so the answer is kept per relation
  * until the relation is invalidated: a job is made in the transaction that makes its
- * table, and never later.
+ * table, and one that was dormant is resumed with an invalidation.
  */
 #include "postgres.h"
 

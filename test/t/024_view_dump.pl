@@ -78,7 +78,7 @@ sub refresh
 sub resume_all
 {
 	my ($database, $rows, $what, $server) = @_;
-	my $next = 100_000;
+	my $next = 10_000_000;
 	my %upto;
 
 	foreach my $view (sort keys %query)
@@ -145,6 +145,23 @@ $node->sql('DROP FOREIGN TABLE s CASCADE', 'copy');
 is($node->sql(q{SELECT count(*) FROM pg_class WHERE relnamespace IN ('stream_engine_definitions'::regnamespace) OR relname IN ('sums', 'big', 'wins')}, 'copy'),
 	'0', 'views go with their stream');
 is_right($_, 'origin', 1003, 1003, 'the origin is untouched') foreach sort keys %query;
+
+# Into the same database after a DROP: the rows in its log are of streams that are gone.
+tool('pg_dump of what will be dropped', 'pg_dump', '-Fc', '-d', $node->connstr('origin'), '-f', "$dir/same");
+tool('restored', 'pg_restore', '-e', '-d', new_database('copy'), "$dir/same");
+$node->sql("SELECT * FROM stream_engine.resume_restored('$_', 'continue')", 'copy') foreach sort keys %query;
+tool('pg_dump', 'pg_dump', '-Fc', '-d', $copy, '-f', "$dir/same2");
+write_rows('copy', 2001, 2100);
+$node->sql('DROP EXTENSION stream_engine CASCADE; DROP SCHEMA public CASCADE; CREATE SCHEMA public', 'copy');
+tool('restored into the same database', 'pg_restore', '-e', '-d', $copy, "$dir/same2");
+resume_all('copy', 1003, 'same database');
+
+# A single result is a table.
+new_database('copy');
+tool('pg_dump of a result', 'pg_dump', '-t', 'big', '-d', $node->connstr('origin'), '-f', "$dir/table.sql");
+$node->sql('CREATE FUNCTION see() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$', 'copy');
+tool('restored without the extension', 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', $copy, '-f', "$dir/table.sql");
+is($node->sql('SELECT count(*) > 400 FROM big; DELETE FROM big; DROP TABLE big', 'copy'), 't', 'a result alone is a table');
 
 # Custom format, into another cluster.
 tool('pg_dump -Fc', 'pg_dump', '-Fc', '-d', $node->connstr('origin'), '-f', "$dir/custom");
@@ -267,14 +284,17 @@ $node->sql('CREATE PROCEDURE load(f bigint, t bigint) LANGUAGE plpgsql AS $$ BEG
 		INSERT INTO s_twin VALUES (i, i % 7, i % 11 - 5, timestamptz \'2024-01-01\' + i * interval \'1 second\', \'w\' || i % 13);
 		INSERT INTO s VALUES (i, i % 7, i % 11 - 5, timestamptz \'2024-01-01\' + i * interval \'1 second\', \'w\' || i % 13);
 		COMMIT;
-	END LOOP; END $$', 'origin');
+		EXIT WHEN EXISTS (SELECT FROM enough);
+	END LOOP; END $$; CREATE TABLE enough ()', 'origin');
 my ($out, $err) = ('', '');
-my $load = IPC::Run::start([ 'psql', '-XqAt', '-d', $node->connstr('origin'), '-c', 'CALL load(1004, 60000)' ], '>', \$out, '2>', \$err);
+my $load = IPC::Run::start([ 'psql', '-XqAt', '-d', $node->connstr('origin'), '-c', 'CALL load(1004, 5000000)' ], '>', \$out, '2>', \$err);
 $node->wait_until(q{SELECT count(*) > 0 FROM pg_stat_activity WHERE query LIKE 'CALL load%' AND pid <> pg_backend_pid()}, 'the load runs');
 foreach my $round (1 .. 3)
 {
 	tool("pg_dump under load, $round", 'pg_dump', '-Fd', '-j2', '-d', $node->connstr('origin'), '-f', "$dir/load$round");
+	is($node->sql(q{SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'CALL load%' AND state = 'active' AND pid <> pg_backend_pid()}), '1', 'the load still runs');
 }
+$node->sql('INSERT INTO enough DEFAULT VALUES', 'origin');
 $load->finish;
 is($err, '', 'writers do not notice a dump');
 foreach my $round (1 .. 3)
