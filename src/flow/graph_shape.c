@@ -24,7 +24,7 @@ static void add_window(StringInfo text, const SeWindow *window);
 static void add_keys(StringInfo text, const SeNode *input, const List *keys, const List *equality);
 static void add_calls(StringInfo text, const List *calls);
 static void add_oid(StringInfo text, const char *what, Oid oid);
-static const List *calls_of(const SeNode *node);
+static bool is_stateless(const SeNode *node);
 static bool type_holds_oids(Oid type);
 
 uint64
@@ -55,13 +55,20 @@ se_graph_shape(const SeGraph *graph)
 			appendStringInfo(&text, "sliced %d\n", agg->sliced);
 			add_keys(&text, linitial(node->inputs), agg->keys, agg->key_eq);
 		}
+		else if (node->kind == SE_NODE_SESSION_AGG)
+		{
+			const SeSessionAggNode *agg = (const SeSessionAggNode *) node;
+
+			appendStringInfo(&text, "session %d " INT64_FORMAT "\n", agg->gap_column >= 0, agg->gap);
+			add_keys(&text, linitial(node->inputs), agg->keys, agg->key_eq);
+		}
 		else if (node->kind == SE_NODE_GROUP_AGG)
 		{
 			const SeGroupAggNode *agg = (const SeGroupAggNode *) node;
 
 			add_keys(&text, linitial(node->inputs), agg->keys, agg->key_eq);
 		}
-		add_calls(&text, calls_of(node));
+		add_calls(&text, se_graph_calls(node));
 	}
 	hash = hash_bytes_extended((const unsigned char *) text.data, text.len, 0);
 	pfree(text.data);
@@ -125,15 +132,20 @@ add_oid(StringInfo text, const char *what, Oid oid)
 	appendStringInfo(text, " %s %u\n", what, oid < FirstGenbkiObjectId ? oid : 0);
 }
 
-/* The aggregate calls of a node that keeps state. */
-static const List *
-calls_of(const SeNode *node)
+/* All others keep state. */
+static bool
+is_stateless(const SeNode *node)
 {
-	if (node->kind == SE_NODE_WINDOW_AGG)
-		return ((const SeWindowAggNode *) node)->calls;
-	if (node->kind == SE_NODE_GROUP_AGG)
-		return ((const SeGroupAggNode *) node)->calls;
-	return NIL;
+	switch (node->kind)
+	{
+		case SE_NODE_LOG_SOURCE:
+		case SE_NODE_CALC:
+		case SE_NODE_WINDOW_EXPAND:
+		case SE_NODE_TABLE_SINK:
+			return true;
+		default:
+			return false;
+	}
 }
 
 bool
@@ -143,7 +155,7 @@ se_graph_has_serial_state(const SeGraph *graph)
 	ListCell   *call;
 
 	foreach(cell, graph->nodes)
-		foreach(call, calls_of(lfirst(cell)))
+		foreach(call, se_graph_calls(lfirst(cell)))
 		if (((SeAggCall *) lfirst(call))->method == SE_AGG_SERIAL)
 		return true;
 	return false;
@@ -164,13 +176,13 @@ se_graph_type_with_oids(const SeGraph *graph)
 		const SeNode *node = lfirst(cell);
 		TupleDesc	desc;
 
-		if (node->kind != SE_NODE_WINDOW_AGG && node->kind != SE_NODE_GROUP_AGG)
+		if (is_stateless(node))
 			continue;
 		desc = ((SeNode *) linitial(node->inputs))->desc;
 		for (int i = 0; i < desc->natts; i++)
 			if (type_holds_oids(TupleDescAttr(desc, i)->atttypid))
 				return TupleDescAttr(desc, i)->atttypid;
-		foreach(call, calls_of(node))
+		foreach(call, se_graph_calls(node))
 		{
 			const SeAggCall *agg = lfirst(call);
 

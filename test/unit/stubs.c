@@ -788,18 +788,18 @@ pairingheap_allocate(pairingheap_comparator compare, void *arg)
 }
 
 void
-pairingheap_add(pairingheap * heap, pairingheap_node * node)
+pairingheap_add(pairingheap *heap, pairingheap_node *node)
 {
 	node->next_sibling = heap->ph_root;
 	heap->ph_root = node;
 }
 
 pairingheap_node *
-pairingheap_first(pairingheap * heap)
+pairingheap_first(pairingheap *heap)
 {
 	pairingheap_node *first = heap->ph_root;
 
-	for (pairingheap_node * node = heap->ph_root; node != NULL; node = node->next_sibling)
+	for (pairingheap_node *node = heap->ph_root; node != NULL; node = node->next_sibling)
 	{
 		if (heap->ph_compare(node, first, heap->ph_arg) > 0)
 			first = node;
@@ -808,7 +808,7 @@ pairingheap_first(pairingheap * heap)
 }
 
 void
-pairingheap_remove(pairingheap * heap, pairingheap_node * node)
+pairingheap_remove(pairingheap *heap, pairingheap_node *node)
 {
 	pairingheap_node **link = &heap->ph_root;
 
@@ -818,7 +818,7 @@ pairingheap_remove(pairingheap * heap, pairingheap_node * node)
 }
 
 pairingheap_node *
-pairingheap_remove_first(pairingheap * heap)
+pairingheap_remove_first(pairingheap *heap)
 {
 	pairingheap_node *first = pairingheap_first(heap);
 

@@ -69,7 +69,7 @@ new_node(int64 gap)
 }
 
 static SeOperator *
-start(const SeSessionAggNode * node, SeOperatorEnv *env, Sink *sink, const Log *log)
+start(const SeSessionAggNode *node, SeOperatorEnv *env, Sink *sink, const Log *log)
 {
 	SeOperator *op = se_session_agg_new(node, env);
 
@@ -81,14 +81,14 @@ start(const SeSessionAggNode * node, SeOperatorEnv *env, Sink *sink, const Log *
 }
 
 static int64
-gap_of(const SeSessionAggNode * node, const Row *row)
+gap_of(const SeSessionAggNode *node, const Row *row)
 {
 	return node->gap_column < 0 ? node->gap : row->gap;
 }
 
 /* Row by row: close what the stamp has passed, then join all that the row touches. */
 static int
-define(const SeSessionAggNode * node, const Row *rows, int n, Result *results, int64 *late_rows)
+define(const SeSessionAggNode *node, const Row *rows, int n, Result *results, int64 *late_rows)
 {
 	Result	   *open = palloc(n * sizeof(Result));
 	int			nopen = 0;
@@ -194,7 +194,7 @@ fill(SeBatch *batch, const Row *row, SeTime wm_end)
 }
 
 static void
-check_results(const SeSessionAggNode * node, Sink *sink, const Row *rows, int64 counted_late)
+check_results(const SeSessionAggNode *node, Sink *sink, const Row *rows, int64 counted_late)
 {
 	Result	   *expected = palloc(ROWS * sizeof(Result));
 	int64		late;
