@@ -95,6 +95,37 @@ se_compat_xlog_register(const void *data, uint32 len)
 #endif
 }
 
+/* The first record at or after a place; invalid if there is none that can be read. */
+static inline XLogRecPtr
+se_compat_find_next_record(XLogReaderState *state, XLogRecPtr lsn)
+{
+#if PG_VERSION_NUM >= 190000
+	char	   *error;
+
+	return XLogFindNextRecord(state, lsn, &error);
+#else
+	return XLogFindNextRecord(state, lsn);
+#endif
+}
+
+/* ERROR unless the server can have replication slots. */
+#if PG_VERSION_NUM >= 190000
+#define se_compat_check_slot_requirements() CheckSlotRequirements(false)
+#else
+#define se_compat_check_slot_requirements() CheckSlotRequirements()
+#endif
+
+/* The process that holds a slot, or 0. */
+static inline int
+se_compat_slot_holder(const ReplicationSlot *slot)
+{
+#if PG_VERSION_NUM >= 190000
+	return slot->active_proc == INVALID_PROC_NUMBER ? 0 : GetPGProcByNumber(slot->active_proc)->pid;
+#else
+	return slot->active_pid;
+#endif
+}
+
 /* Create a physical, persistent slot and keep it acquired. */
 static inline void
 se_compat_slot_create(const char *name)
@@ -258,6 +289,29 @@ se_compat_my_proc_number(void)
 #define se_compat_numeric_div(a, b) numeric_div_opt_error(a, b, NULL)
 #endif
 
+/* The scanner shall not warn of backslashes; from 19 on it never does. */
+#if PG_VERSION_NUM >= 190000
+#define se_compat_quiet_scanner(extra) ((void) (extra))
+#else
+#define se_compat_quiet_scanner(extra) ((void) ((extra)->escape_string_warning = false))
+#endif
+
+/* Range table indexes of the relations a plan writes to. */
+static inline List *
+se_compat_result_relations(const PlannedStmt *plan)
+{
+#if PG_VERSION_NUM >= 190000
+	List	   *relations = NIL;
+	int			rti = -1;
+
+	while ((rti = bms_next_member(plan->resultRelationRelids, rti)) >= 0)
+		relations = lappend_int(relations, rti);
+	return relations;
+#else
+	return plan->resultRelations;
+#endif
+}
+
 /* A plan of a rewritten query; a macro, so that only its user needs tcop/tcopprot.h. */
 #if PG_VERSION_NUM >= 190000
 #define se_compat_plan_query(query, string, options) pg_plan_query(query, string, options, NULL, NULL)
@@ -313,6 +367,13 @@ se_compat_index_beginscan(Relation table, Relation index, Snapshot snapshot, int
 	return index_beginscan(table, index, snapshot, nkeys, 0);
 #endif
 }
+
+/* A scan of all rows of a table; a macro, so that only its user needs access/tableam.h. */
+#if PG_VERSION_NUM >= 190000
+#define se_compat_table_beginscan(table, snapshot) table_beginscan(table, snapshot, 0, NULL, 0)
+#else
+#define se_compat_table_beginscan(table, snapshot) table_beginscan(table, snapshot, 0, NULL)
+#endif
 
 /* The state that BEFORE triggers ask for; no plan stands behind it. */
 static inline void

@@ -18,6 +18,9 @@ typedef int64 SeTime;
 
 #define SE_EXPORT __attribute__((visibility("default")))
 
+/* Above a case: the one before goes on into it. */
+#define SE_FALLTHROUGH __attribute__((fallthrough))
+
 /* Behind a prototype: it does not return (PostgreSQL's own macro for this changed in 18). */
 #define SE_NORETURN __attribute__((noreturn))
 

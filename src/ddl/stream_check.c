@@ -290,7 +290,7 @@ run(Query *query, const char *sql)
 
 	SetTuplestoreDestReceiverParams(dest, rows, CurrentMemoryContext, false, NULL, NULL);
 	PushActiveSnapshot(GetLatestSnapshot());
-	plan = pg_plan_query(query, sql, 0, NULL);
+	plan = se_compat_plan_query(query, sql, 0);
 	query_desc = CreateQueryDesc(plan, sql, GetActiveSnapshot(), InvalidSnapshot, dest, NULL, NULL, 0);
 	ExecutorStart(query_desc, 0);
 	se_compat_executor_run(query_desc);

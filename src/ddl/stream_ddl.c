@@ -106,7 +106,7 @@ se_stream_ddl_altering(Oid class_id, Oid object, int sub_id)
 			if (se_stream_is(object))
 				streams = list_make1_oid(object);
 			/* a column of a composite type may be named too */
-			/* FALLTHROUGH */
+			SE_FALLTHROUGH;
 		case ProcedureRelationId:
 		case OperatorRelationId:
 		case TypeRelationId:

@@ -9,6 +9,8 @@
  */
 #include "postgres.h"
 
+#include <limits.h>
+
 #include "commands/defrem.h"
 #include "ddl/view_options.h"
 #include "funcapi.h"

@@ -13,6 +13,7 @@
  */
 #include "postgres.h"
 
+#include "base/compat.h"
 #include "base/fault.h"
 #include "ddl/ddl_internal.h"
 #include "executor/executor.h"
@@ -48,7 +49,7 @@ executor_start(QueryDesc *query, int eflags)
 	ListCell   *cell;
 
 	if ((eflags & EXEC_FLAG_EXPLAIN_ONLY) == 0)
-		foreach(cell, query->plannedstmt->resultRelations)
+		foreach(cell, se_compat_result_relations(query->plannedstmt))
 			se_write_guard_check(rt_fetch(lfirst_int(cell), query->plannedstmt->rtable)->relid);
 
 	if (next_executor_start)

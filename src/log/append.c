@@ -34,6 +34,7 @@
 #include "access/xact.h"
 #include "access/xlog.h"
 #include "base/clock.h"
+#include "base/compat.h"
 #include "base/fault.h"
 #include "base/job_slot.h"
 #include "base/settings.h"

@@ -384,7 +384,7 @@ begin_scan(SeLogReader *reader)
 	XLogRecPtr	found;
 
 	wal->pages.local.end_of_wal = false;
-	found = XLogFindNextRecord(wal->state, record_place(reader->begin));
+	found = se_compat_find_next_record(wal->state, record_place(reader->begin));
 	MemoryContextSwitchTo(old);
 	if (XLogRecPtrIsInvalid(found))
 	{

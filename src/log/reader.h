@@ -13,6 +13,7 @@
 #define SE_READER_H
 
 #include "base/se.h"
+#include "datatype/timestamp.h"
 #include "log/message.h"
 #include "log/position.h"
 #include "nodes/pg_list.h"

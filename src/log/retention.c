@@ -76,7 +76,7 @@ check_server(void)
 				 errmsg("continuous views need a replication slot to keep their WAL"),
 				 errdetail("max_replication_slots is 0."),
 				 errhint("Set max_replication_slots to at least one for each database with continuous views, and restart the server.")));
-	CheckSlotRequirements();
+	se_compat_check_slot_requirements();
 }
 
 void
@@ -406,7 +406,7 @@ look(Oid database, SlotState *state)
 	{
 		SpinLockAcquire(&slot->mutex);
 		state->exists = true;
-		state->holder = slot->active_pid;
+		state->holder = se_compat_slot_holder(slot);
 		state->restart_lsn = slot->data.restart_lsn;
 		state->lost = se_compat_slot_data_is_lost(&slot->data);
 		SpinLockRelease(&slot->mutex);

@@ -9,6 +9,7 @@
  */
 #include "postgres.h"
 
+#include "base/compat.h"
 #include "nodes/nodeFuncs.h"
 #include "parser/parse_node.h"
 #include "parser/parsetree.h"
@@ -95,7 +96,7 @@ find_word(const char *text, const char *keyword, const char *word)
 
 	/* already parsed once, so the scanner has nothing new to complain about */
 	scanner = scanner_init(text, &extra, &no_keywords, NULL);
-	extra.escape_string_warning = false;
+	se_compat_quiet_scanner(&extra);
 	while (found < 0 && (token = core_yylex(&value, &location, scanner)) != 0)
 	{
 		if (token != TOKEN_IDENT)

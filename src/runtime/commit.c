@@ -17,6 +17,7 @@
 #include "access/xact.h"
 #include "access/xlog.h"
 #include "access/xlog_internal.h"
+#include "base/compat.h"
 #include "base/fault.h"
 #include "meta/positions.h"
 #include "miscadmin.h"

@@ -198,7 +198,7 @@ scan_by_key(SeTableWriter *writer, const Datum *values, const bool *nulls)
 static bool
 scan_for_any(SeTableWriter *writer)
 {
-	TableScanDesc scan = table_beginscan(writer->table, writer->dirty, 0, NULL);
+	TableScanDesc scan = se_compat_table_beginscan(writer->table, writer->dirty);
 	bool		found = table_scan_getnextslot(scan, ForwardScanDirection, writer->old);
 
 	/* The slot keeps its page pinned; the scan is not needed for it. */

@@ -11,6 +11,7 @@
 #ifndef SE_SOURCE_H
 #define SE_SOURCE_H
 
+#include "access/xlogdefs.h"
 #include "base/se.h"
 #include "flow/graph.h"
 #include "flow/operator.h"

@@ -128,13 +128,13 @@ is_native(SeWatermark *watermark, Expr *expr)
 		{
 			case F_TIMESTAMP_MI_INTERVAL:
 				days = true;
-				/* FALLTHROUGH */
+				SE_FALLTHROUGH;
 			case F_TIMESTAMPTZ_MI_INTERVAL:
 				sign = -1;
 				break;
 			case F_TIMESTAMP_PL_INTERVAL:
 				days = true;
-				/* FALLTHROUGH */
+				SE_FALLTHROUGH;
 			case F_TIMESTAMPTZ_PL_INTERVAL:
 				sign = 1;
 				break;
