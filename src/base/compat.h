@@ -37,6 +37,7 @@
 
 /* For the stand-ins of unit tests: what the server exports of its memory and Assert code. */
 #define SE_COMPAT_CHUNK_CONTEXT_IS_EXPORTED (PG_VERSION_NUM >= 160000)
+#define SE_COMPAT_XID_COMPARE_IS_INLINE (PG_VERSION_NUM >= 190000)
 #if PG_VERSION_NUM >= 160000
 #define SE_COMPAT_CONDITION_TYPE
 #else

@@ -278,7 +278,7 @@ count_rows(Oid view)
 {
 	Relation	table = table_open(view, NoLock);
 	Snapshot	snapshot = RegisterSnapshot(GetLatestSnapshot());
-	TableScanDesc scan = table_beginscan(table, snapshot, 0, NULL);
+	TableScanDesc scan = se_compat_table_beginscan(table, snapshot);
 	TupleTableSlot *slot = table_slot_create(table, NULL);
 	int64		nrows = 0;
 

@@ -768,11 +768,13 @@ hash_search(HTAB *hash, const void *key, HASHACTION action, bool *found)
 	return element == NULL ? NULL : element->entry;
 }
 
+#if !SE_COMPAT_XID_COMPARE_IS_INLINE
 bool
 TransactionIdPrecedes(TransactionId id1, TransactionId id2)
 {
 	return (int32) (id1 - id2) < 0;
 }
+#endif
 
 /* ------------------------------------------------------------- pairing heap: a plain list, searched */
 
