@@ -18,7 +18,6 @@ SELECT (SELECT count(*) FROM copied), (SELECT count(*) FROM selected), (SELECT c
 CREATE TABLE alike (LIKE s INCLUDING ALL);
 INSERT INTO alike SELECT * FROM s;
 SELECT count(*) FROM alike;
-CREATE FOREIGN TABLE refused (LIKE s) SERVER stream_engine;
 
 -- cursors: a bounded read that is fetched from at leisure
 BEGIN;

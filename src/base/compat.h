@@ -8,8 +8,10 @@
 #define SE_COMPAT_H
 
 #include "access/genam.h"
+#include "access/htup_details.h"
 #include "access/xloginsert.h"
 #include "access/xlogreader.h"
+#include "catalog/pg_constraint.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "parser/parse_relation.h"
@@ -432,5 +434,23 @@ se_compat_finish_desc(TupleDesc desc)
 
 /* Does a row have bytes for the column?  Not if dropped, nor (18) GENERATED … VIRTUAL. */
 #define se_compat_attr_is_stored(attr) (!(attr)->attisdropped && (attr)->attgenerated != 'v')
+
+/*
+ * A column's NOT NULL that was declared NOT VALID (18) says nothing of older rows. Looks at the catalog as the running
+ * command sees it.
+ */
+#if PG_VERSION_NUM >= 180000
+#define SE_COMPAT_CONSTRAINT_NOT_NULL CONSTRAINT_NOTNULL
+static inline bool
+se_compat_not_null_is_valid(Oid relation, AttrNumber attno)
+{
+	HeapTuple	tuple = findNotNullConstraintAttnum(relation, attno);
+
+	return !HeapTupleIsValid(tuple) || ((Form_pg_constraint) GETSTRUCT(tuple))->convalidated;
+}
+#else
+#define SE_COMPAT_CONSTRAINT_NOT_NULL '\0'
+#define se_compat_not_null_is_valid(relation, attno) (true)
+#endif
 
 #endif							/* SE_COMPAT_H */

@@ -86,7 +86,7 @@ se_stream_check_shape(Oid relation)
 		tuple = SearchSysCache2(ATTNUM, ObjectIdGetDatum(relation), Int16GetDatum(attno));
 		if (!HeapTupleIsValid(tuple))
 			continue;
-		if (((Form_pg_attribute) GETSTRUCT(tuple))->attnotnull)
+		if (((Form_pg_attribute) GETSTRUCT(tuple))->attnotnull && se_compat_not_null_is_valid(relation, attno))
 			shape->not_null = bms_add_member(shape->not_null, attno);
 		ReleaseSysCache(tuple);
 	}
@@ -122,7 +122,7 @@ se_stream_check_constraint(Oid constraint, bool created)
 	{
 		Form_pg_constraint form = (Form_pg_constraint) GETSTRUCT(tuple);
 
-		if (form->contype == CONSTRAINT_CHECK && form->convalidated &&
+		if ((form->contype == CONSTRAINT_CHECK || form->contype == SE_COMPAT_CONSTRAINT_NOT_NULL) && form->convalidated &&
 			get_rel_relkind(form->conrelid) == RELKIND_FOREIGN_TABLE)
 			relation = form->conrelid;
 	}
@@ -188,7 +188,8 @@ list_checks(Relation stream, const SeStreamShape *before, const SeLayout *layout
 							   psprintf("num_nulls(%s::%s::%s) > 1", name,
 										format_type_with_typemod(base, typmod), type));
 		}
-		if (attr->attnotnull && !bms_is_member(attr->attnum, before->not_null))
+		if (attr->attnotnull && !bms_is_member(attr->attnum, before->not_null) &&
+			se_compat_not_null_is_valid(RelationGetRelid(stream), attr->attnum))
 			checks = add_check(checks, CHECK_NOT_NULL, attr->attnum, InvalidOid,
 							   psprintf("num_nulls(%s) > 0", name));
 	}
@@ -217,7 +218,7 @@ add_check(List *checks, CheckKind kind, AttrNumber attno, Oid constraint, char *
 	return lappend(checks, check);
 }
 
-/* The expression of a CHECK constraint; NULL if the statement has dropped it again. */
+/* The expression of a CHECK constraint; NULL if it is another one, or the statement has dropped it again. */
 static char *
 constraint_text(Oid constraint)
 {
@@ -229,10 +230,8 @@ constraint_text(Oid constraint)
 	if (!HeapTupleIsValid(tuple))
 		return NULL;
 	bin = SysCacheGetAttr(CONSTROID, tuple, Anum_pg_constraint_conbin, &isnull);
-	if (isnull)
-		elog(ERROR, "CHECK constraint %u has no expression", constraint);
-	words = TextDatumGetCString(DirectFunctionCall2(pg_get_expr, bin,
-													ObjectIdGetDatum(((Form_pg_constraint) GETSTRUCT(tuple))->conrelid)));
+	words = isnull ? NULL : TextDatumGetCString(DirectFunctionCall2(pg_get_expr, bin,
+																	ObjectIdGetDatum(((Form_pg_constraint) GETSTRUCT(tuple))->conrelid)));
 	ReleaseSysCache(tuple);
 	return words;
 }

@@ -16,7 +16,7 @@ typedef struct SeStreamShape
 	int			natts;
 	Bitmapset  *not_null;		/* attribute numbers */
 	bool		new_bounds;		/* it, or a table above or beside it, became a partition */
-	List	   *constraints;	/* Oid: CHECK constraints that the statement added or validated */
+	List	   *constraints;	/* Oid: constraints that the statement added or validated */
 } SeStreamShape;
 
 /*
@@ -25,7 +25,7 @@ typedef struct SeStreamShape
  */
 extern SeStreamShape *se_stream_check_shape(Oid relation);
 
-/* The foreign table whose CHECK constraint is being added, or validated, as a valid one; else InvalidOid. */
+/* The foreign table whose CHECK or NOT NULL constraint is being added, or validated, as a valid one; else InvalidOid. */
 extern Oid	se_stream_check_constraint(Oid constraint, bool created);
 
 /*
