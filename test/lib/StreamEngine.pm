@@ -74,6 +74,22 @@ sub install
 	return;
 }
 
+=item $node->psql(…)
+
+As Cluster's. A server that refuses the connection before the query is written is an error as others are, not the end of the test.
+
+=cut
+
+sub psql
+{
+	my ($self, $database, $query, %params) = @_;
+	my @result;
+
+	return wantarray ? @result : $result[0] if eval { @result = $self->SUPER::psql($database, $query, %params); 1 };
+	die $@ if $params{on_error_die} || $@ !~ /Broken pipe/;
+	return wantarray ? (2, '', $@) : 2;
+}
+
 =item $node->sql(query, database = postgres)
 
 The result as psql -At prints it; the test dies on an error.

@@ -47,7 +47,8 @@ foreach my $point (qw(worker-start worker-restored round-begin round-before-comm
 		$node->fault_set($point, $action, 0, 1);
 		if ($point =~ /^worker/)
 		{
-			$node->sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'stream_engine task'");
+			# A crash of the first can take this session with it.
+			$node->psql('postgres', "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'stream_engine task'");
 		}
 		elsif ($point =~ /^coordinator/)
 		{
@@ -72,7 +73,8 @@ foreach my $point (qw(worker-start worker-restored round-begin round-before-comm
 			$node->fault_clear($point);
 		}
 		write_rows(50);
-		$node->refresh('f', 'g');
+		# All three: a worker that is still on its way would meet the next fault while it is being set.
+		$node->refresh('f', 'g', 'w');
 		$node->equals_oracle('f', view('e_twin'), "after $what");
 		$node->equals_oracle('g', groups('e_twin'), "after $what");
 		$node->psql('postgres', 'DROP MATERIALIZED VIEW IF EXISTS extra');

@@ -71,7 +71,7 @@ foreach my $point (grep { !$elsewhere{$_} } @points)
 		# Or when there is something to read. Chunks are reclaimed when many groups changed often.
 		my $keys = $point eq 'store-reclaim' ? 2000 : 20;
 		my $rows = $point eq 'store-reclaim' ? 2000 : 100;
-		my $end = time + 60;
+		my $end = time + $StreamEngine::timeout;
 		while (acted($point, $action) == $before && time < $end)
 		{
 			$node->psql('postgres', qq{BEGIN; INSERT INTO events_twin (client, n, k, v, ts) SELECT -1, 0, g % $keys, g, '2024-01-01' FROM generate_series(1, $rows) g;
