@@ -232,6 +232,10 @@ se_append_row(SeAppender *appender, TupleTableSlot *slot, uint8 kind)
 	MyWrites.buffered += buffer_memory(buffer);
 	appender->latest->ordinal = ordinal;
 	MemoryContextReset(appender->row_memory);
+
+	/* A large row does not wait: its memory would be the transaction's. */
+	if (buffer->rows.len > BUFFER_FULL)
+		write_buffer(buffer);
 }
 
 /* Note the ordinal of the row that a buffer has just got. */
