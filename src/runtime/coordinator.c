@@ -19,8 +19,6 @@
 
 #include <signal.h>
 
-#include "access/genam.h"
-#include "access/table.h"
 #include "access/xact.h"
 #include "base/compat.h"
 #include "base/fault.h"
@@ -29,7 +27,6 @@
 #include "log/retention.h"
 #include "meta/jobs.h"
 #include "meta/positions.h"
-#include "meta/table.h"
 #include "miscadmin.h"
 #include "nodes/nodes.h"
 #include "pgstat.h"
@@ -270,24 +267,7 @@ is_needed(List *jobs)
 	for (int i = 0; i < se_max_jobs && !in_use; i++)
 		in_use = se_job_slot_at(i)->in_use && se_job_slot_at(i)->database == MyDatabaseId;
 	LWLockRelease(se_job_slot_lock());
-	return in_use || jobs != NIL || se_coordinator_has_streams();
-}
-
-bool
-se_coordinator_has_streams(void)
-{
-	Relation	table;
-	SeTableScan scan;
-	bool		found;
-
-	table = se_table_try_open("stream_layouts", AccessShareLock);
-	if (table == NULL)
-		return false;
-	se_table_scan_begin(&scan, table, 0, NULL);
-	found = se_table_scan_next(&scan) != NULL;
-	se_table_scan_end(&scan);
-	table_close(table, AccessShareLock);
-	return found;
+	return in_use || jobs != NIL || se_retain_has_streams();
 }
 
 /* What this process remembers of a slot's job. */

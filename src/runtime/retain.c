@@ -19,6 +19,8 @@
  */
 #include "postgres.h"
 
+#include "access/genam.h"
+#include "access/table.h"
 #include "access/xlog.h"
 #include "base/compat.h"
 #include "base/fault.h"
@@ -27,6 +29,7 @@
 #include "log/retention.h"
 #include "meta/jobs.h"
 #include "meta/positions.h"
+#include "meta/table.h"
 #include "miscadmin.h"
 #include "runtime/retain.h"
 #include "source/source.h"
@@ -95,6 +98,23 @@ need_of_job(const SeJobMeta *meta)
 		flushed > least && flushed - least > (uint64) se_max_retained_wal * 1024 * 1024)
 		return PG_UINT64_MAX;
 	return least;
+}
+
+bool
+se_retain_has_streams(void)
+{
+	Relation	table;
+	SeTableScan scan;
+	bool		found;
+
+	table = se_table_try_open("stream_layouts", AccessShareLock);
+	if (table == NULL)
+		return false;
+	se_table_scan_begin(&scan, table, 0, NULL);
+	found = se_table_scan_next(&scan) != NULL;
+	se_table_scan_end(&scan);
+	table_close(table, AccessShareLock);
+	return found;
 }
 
 long

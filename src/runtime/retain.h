@@ -21,6 +21,9 @@ typedef struct SeRetainNeed
  */
 extern SeRetainNeed se_retain_need(List *jobs, XLogRecPtr hold);
 
+/* Has the database any stream, so that there may be jobs soon? In a transaction. */
+extern bool se_retain_has_streams(void);
+
 /*
  * Make the slot agree with the need: made, moved, or dropped. Outside a transaction.
  * Returns milliseconds until it wants to be called again, -1 if only for news. *kept: the

@@ -22,9 +22,6 @@ extern void se_standby_init(void);
  */
 extern List *se_launcher_databases(bool all);
 
-/* Has the database any stream? In a transaction. */
-extern bool se_coordinator_has_streams(void);
-
 /* Entry points named in BackgroundWorker.bgw_function_name (exported). */
 extern SE_EXPORT void stream_engine_launcher_main(Datum arg);
 extern SE_EXPORT void stream_engine_coordinator_main(Datum arg);
