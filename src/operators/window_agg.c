@@ -315,7 +315,7 @@ slice_of_window(SeWindowAgg *agg, const SeBatch *batch, int row, SeTime start, S
 			agg->op.env->late_rows++;	/* its other windows ended before */
 		return NULL;
 	}
-	if (agg->node->by_start)
+	if (agg->node->by_start && !SE_FAULT_WRONG("wrong-start-ends-early"))
 		end = se_window_last_end(window, start);
 	slice = se_window_agg_find_slice(agg, start, end);
 	if (slice == NULL)

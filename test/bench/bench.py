@@ -223,6 +223,34 @@ def bench_session():
         drop("s")
 
 
+def bench_calendar():
+    """Windows in a time zone against the same without: rows in order, few groups, from the log's beginning until they are closed."""
+    n = 3 * MILLION
+    columns = COLUMNS.replace("date_time timestamp", "date_time timestamptz OPTIONS (event_time 'true')")
+    psql(f"CREATE FOREIGN TABLE z ({columns}) SERVER stream_engine OPTIONS (watermark 'date_time - interval ''1 second''')")
+    view("keeper", "SELECT auction FROM z WHERE false")
+    psql(copy("z", f"{WORK}/three.csv"), "REFRESH MATERIALIZED VIEW keeper")
+
+    def once(window, aggregate):
+        began = time.monotonic()
+        view("v", f"SELECT window_start, window_end, channel, count(*) AS n, {aggregate} AS a FROM z, {window} "
+                  "GROUP BY window_start, window_end, channel", "earliest")
+        psql("REFRESH MATERIALIZED VIEW v")
+        took = time.monotonic() - began
+        psql("DROP MATERIALIZED VIEW v")
+        return took
+
+    for name, arguments, aggregate in (("tumble", "date_time, interval '1 second'", "sum(price)"),
+                                       ("hop", "date_time, interval '1 second', interval '1 minute'", "sum(price)"),
+                                       ("cumulate", "date_time, interval '1 second', interval '1 minute'", "sum(price)"),
+                                       ("expanded hop", "date_time, interval '1 minute', interval '5 minutes'", "max(window_end - date_time)")):
+        window = f"{name.split()[-1]}({arguments}"
+        pairs = [(once(window + ")", aggregate), once(window + ", timezone => 'Europe/Berlin')", aggregate)) for _ in range(5)]
+        note(f"{name}: {statistics.median(p for p, _ in pairs) / n * 1e6:.3f} us a row without a zone")
+        floor(f"{name} in a time zone / without, per row", statistics.median(z / p for p, z in pairs), 1.3)
+    drop("z")
+
+
 def bench_latency():
     """Commit to result with 8 clients and 1,000 single-row commits a second."""
     psql("ALTER SYSTEM SET stream_engine.checkpoint_interval = '20ms'", "SELECT pg_reload_conf()")
@@ -272,7 +300,7 @@ CALL probe(200);
     psql("ALTER SYSTEM RESET stream_engine.checkpoint_interval", "SELECT pg_reload_conf()")
 
 
-BENCHES = {"copy": bench_copy, "refresh": bench_refresh, "engine": bench_engine, "hop": bench_hop, "session": bench_session, "latency": bench_latency}
+BENCHES = {"copy": bench_copy, "refresh": bench_refresh, "engine": bench_engine, "hop": bench_hop, "session": bench_session, "calendar": bench_calendar, "latency": bench_latency}
 psql("CREATE EXTENSION stream_engine")
 print(f"stream_engine {psql('SHOW server_version')}, {os.cpu_count()} cores, scale {SCALE}", flush=True)
 make_files()

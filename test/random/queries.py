@@ -5,9 +5,12 @@
 #     arrival   the row's place in delivery order, from 1
 #     us        the event time as microseconds since 1970, exact
 #     is_mark   true: not a row but emit_watermark(us)
-# The oracle shares no code with the engine: windows are integer arithmetic on us, the
-# watermark is a running maximum by arrival, and what is late is one comparison.
+# The oracle shares no code with the engine: windows are integer arithmetic on us, or
+# listed one by one if they are of a time zone (calendars.py), the watermark is a
+# running maximum by arrival, and what is late is one comparison.
 from dataclasses import dataclass, field
+
+import calendars
 
 MS = 1000
 SECOND = 1000 * MS
@@ -32,6 +35,8 @@ class Table:
     time_type: str                  # timestamp or timestamptz
     watermark_us: str               # SQL over the twin: what a row says about the watermark
     span: int                       # microseconds its rows cover, roughly
+    first: int = 0                      # no row is earlier, as microseconds since 1970
+    last: int = 0                       # or later
     rows: int = 0
     columns: list = field(default_factory=list)
 
@@ -101,6 +106,8 @@ def aggregate(rng, arrival_ordered):
 
 def choose_window(rng, table):
     """(call, SQL of (ws, we) over us, kind): random sizes in proportion to what the rows cover."""
+    if table.time_type == "timestamptz" and rng.random() < 0.4:
+        return calendars.choose(rng, table.first, table.last)
     span = max(table.span, 10 * SECOND)
     unit = rng.choice([MS, 100 * MS, SECOND, 7 * SECOND, MINUTE])
     unit = max(unit, span // 2000 // MS * MS, MS)
@@ -166,7 +173,7 @@ def grouped(rng, table, windowed):
         call, windows, kind = choose_window(rng, table)
         source, twin = f"{table.name}, {call}", windowed_twin(table, windows, False)
         group = ["window_start", "window_end"]
-        if kind != "cumulate" and rng.random() < 0.3:
+        if rng.random() < 0.3:
             group = [rng.choice(group)]
     else:
         kind, source, twin, group = "group", table.name, f"(SELECT * FROM {table.twin} WHERE NOT is_mark) x", []

@@ -11,7 +11,8 @@ COLUMNS = ["id", "k_int", "k_text", "k_num", "v_small", "v_int", "v_big", "v_num
 TYPES = ["bigint", "int", "text", "numeric", "smallint", "int", "bigint", "numeric(12,3)", "float8", "boolean", "interval", "date", None]
 
 EPOCH = datetime(1970, 1, 1)
-BASES = ["2024-03-10 00:00:00", "1969-12-31 23:50:00", "1970-01-01 00:00:00", "1999-12-31 23:59:30", "1950-06-01 12:00:00", "2038-01-19 03:14:00"]
+BASES = ["2024-03-31 00:30:00", "2024-10-26 20:00:00", "2018-11-04 02:30:00", "2018-02-18 01:00:00", "2011-12-30 09:00:00",
+         "2024-03-10 00:00:00", "1969-12-31 23:50:00", "1970-01-01 00:00:00", "1999-12-31 23:59:30", "1950-06-01 12:00:00", "2038-01-19 03:14:00"]
 
 
 def moment(us):
@@ -37,7 +38,8 @@ class Writer:
         self.conditional = rng.random() < 0.25   # only some rows assert a watermark
         self.table = Table(f"s{number}", f"twin{number}", self.time_type,
                            f"CASE WHEN flag THEN us - {self.delay} END" if self.conditional else f"us - {self.delay}",
-                           self.step * self.count)
+                           self.step * self.count,
+                           self.base - self.delay * 5 - self.step * 60, self.base + self.step * (self.count + 200))
 
     # ------------------------------------------------------------- definitions
 
