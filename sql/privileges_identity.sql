@@ -96,6 +96,17 @@ SELECT regexp_split_to_table(by_view, E'\n') AS by_view FROM mine.log;
 SELECT regexp_split_to_table(by_trigger, E'\n') AS by_trigger FROM mine.log;
 RESET ROLE;
 
+-- and nothing is written in a round
+SET ROLE regress_owner;
+CREATE FUNCTION mine.write(int) RETURNS int LANGUAGE plpgsql AS $$
+BEGIN RESET transaction_read_only; INSERT INTO mine.parent VALUES ($1); RETURN $1; END $$;
+CREATE MATERIALIZED VIEW mine.writes WITH (stream_engine.continuous) AS SELECT mine.write(k) FROM river.s;
+INSERT INTO river.s VALUES (3, '2024-01-01 00:01:11');
+SELECT stream_engine.wait_state('mine.writes', 'failed');
+SELECT * FROM mine.writes;
+SELECT * FROM mine.parent;
+RESET ROLE;
+
 -- row level security of the tables that functions read is the owner's
 CREATE TABLE rates (k int, rate int, who text);
 INSERT INTO rates VALUES (4, 40, 'regress_owner'), (4, 400, 'somebody');

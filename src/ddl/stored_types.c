@@ -35,8 +35,8 @@
 #include "utils/snapmgr.h"
 
 static Oid	changed_type(Oid relation, AttrNumber attno);
-static bool find_holder(Oid class_id, Oid object, ObjectAddresses * seen, ObjectAddress *holder);
-static bool is_holder(const FormData_pg_depend * row, ObjectAddresses * seen, ObjectAddress *holder);
+static bool find_holder(Oid class_id, Oid object, ObjectAddresses *seen, ObjectAddress *holder);
+static bool is_holder(const FormData_pg_depend *row, ObjectAddresses *seen, ObjectAddress *holder);
 static Oid	view_of_rule(Oid rule);
 static bool is_view_with_state(Oid definition, ObjectAddress *holder);
 
@@ -95,7 +95,7 @@ changed_type(Oid relation, AttrNumber attno)
  * (sub-object 0). `object` is the type, or something made of it.
  */
 static bool
-find_holder(Oid class_id, Oid object, ObjectAddresses * seen, ObjectAddress *holder)
+find_holder(Oid class_id, Oid object, ObjectAddresses *seen, ObjectAddress *holder)
 {
 	ObjectAddress here;
 	Relation	depend;
@@ -123,7 +123,7 @@ find_holder(Oid class_id, Oid object, ObjectAddresses * seen, ObjectAddress *hol
 
 /* The same of one thing that depends on it. */
 static bool
-is_holder(const FormData_pg_depend * row, ObjectAddresses * seen, ObjectAddress *holder)
+is_holder(const FormData_pg_depend *row, ObjectAddresses *seen, ObjectAddress *holder)
 {
 	Oid			view;
 

@@ -91,7 +91,7 @@ add_node(StringInfo text, const SeNode *node)
 			}
 		case SE_NODE_SESSION_AGG:
 			{
-				const		SeSessionAggNode *agg = (const SeSessionAggNode *) node;
+				const SeSessionAggNode *agg = (const SeSessionAggNode *) node;
 
 				appendStringInfo(text, "session time %d gap %d " INT64_FORMAT "\n", agg->time_column,
 								 agg->gap_column, agg->gap);

@@ -124,7 +124,7 @@ typedef struct SeSessionAggNode
 	List	   *keys;			/* int: input columns, window columns not among them */
 	List	   *key_eq;			/* Oid */
 	List	   *calls;			/* SeAggCall *: mergeable, or replayed */
-}			SeSessionAggNode;
+} SeSessionAggNode;
 
 /* One row per group, kept up to date; output: keys, aggregates. */
 typedef struct SeGroupAggNode

@@ -30,7 +30,7 @@ static void print_node(Printer *printer, const SeNode *node);
 static void print_source(Printer *printer, const SeLogSourceNode *node);
 static void print_calc(Printer *printer, const SeCalcNode *node);
 static void print_window_agg(Printer *printer, const SeWindowAggNode *node);
-static void print_session_agg(Printer *printer, const SeSessionAggNode * node);
+static void print_session_agg(Printer *printer, const SeSessionAggNode *node);
 static void print_group_agg(Printer *printer, const SeGroupAggNode *node);
 static void print_keys(Printer *printer, const SeNode *input, const List *keys);
 static void print_calls(Printer *printer, const SeNode *node, int first, const List *calls);
@@ -174,7 +174,7 @@ print_window_agg(Printer *printer, const SeWindowAggNode *node)
 }
 
 static void
-print_session_agg(Printer *printer, const SeSessionAggNode * node)
+print_session_agg(Printer *printer, const SeSessionAggNode *node)
 {
 	const SeNode *input = linitial(node->node.inputs);
 

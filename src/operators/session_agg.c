@@ -33,20 +33,20 @@ static void session_agg_watermark(SeOperator *op, int input, SeTime h);
 static bool session_agg_resume(SeOperator *op);
 static void session_agg_end(SeOperator *op, int input);
 static SeKeys *make_session_keys(const SeKeys *keys);
-static bool is_busy(const SeSessionAgg * agg);
-static bool go_on(SeSessionAgg * agg);
-static int	process(SeSessionAgg * agg, SeBatch *batch, int from);
-static int	find_windows(SeSessionAgg * agg, SeBatch *batch, int from);
-static bool row_end(const SeSessionAgg * agg, const SeBatch *batch, int row, SeTime *end);
-static void find_anchors(SeSessionAgg * agg, SeBatch *batch, int n);
-static void place_row(SeSessionAgg * agg, SeBatch *batch, int row, SeEntry *anchor);
-static void apply_pending(SeSessionAgg * agg, SeBatch *batch);
-static void join_sessions(SeSessionAgg * agg, SeSession * session, SeSession * other);
-static bool advance(SeSessionAgg * agg, SeTime h);
-static bool fire(SeSessionAgg * agg, SeTime h);
-static void emit_session(SeSessionAgg * agg, SeSession * session);
-static void flush(SeSessionAgg * agg);
-static void need_rows(SeSessionAgg * agg, int n);
+static bool is_busy(const SeSessionAgg *agg);
+static bool go_on(SeSessionAgg *agg);
+static int	process(SeSessionAgg *agg, SeBatch *batch, int from);
+static int	find_windows(SeSessionAgg *agg, SeBatch *batch, int from);
+static bool row_end(const SeSessionAgg *agg, const SeBatch *batch, int row, SeTime *end);
+static void find_anchors(SeSessionAgg *agg, SeBatch *batch, int n);
+static void place_row(SeSessionAgg *agg, SeBatch *batch, int row, SeEntry *anchor);
+static void apply_pending(SeSessionAgg *agg, SeBatch *batch);
+static void join_sessions(SeSessionAgg *agg, SeSession *session, SeSession *other);
+static bool advance(SeSessionAgg *agg, SeTime h);
+static bool fire(SeSessionAgg *agg, SeTime h);
+static void emit_session(SeSessionAgg *agg, SeSession *session);
+static void flush(SeSessionAgg *agg);
+static void need_rows(SeSessionAgg *agg, int n);
 
 static const SeOperatorOps session_agg_ops = {
 	.name = "session aggregate",
@@ -66,7 +66,7 @@ static const SeOperatorOps session_agg_ops = {
 };
 
 SeOperator *
-se_session_agg_new(const SeSessionAggNode * node, SeOperatorEnv *env)
+se_session_agg_new(const SeSessionAggNode *node, SeOperatorEnv *env)
 {
 	SeSessionAgg *agg = palloc0(sizeof(SeSessionAgg));
 	TupleDesc	input = ((SeNode *) linitial(node->node.inputs))->desc;
@@ -155,14 +155,14 @@ session_agg_resume(SeOperator *op)
 
 /* Is there work left from before? */
 static bool
-is_busy(const SeSessionAgg * agg)
+is_busy(const SeSessionAgg *agg)
 {
 	return agg->firing || !se_stash_is_empty(&agg->stash);
 }
 
 /* Finish the firing, then the stash in its order. False if the output is full again. */
 static bool
-go_on(SeSessionAgg * agg)
+go_on(SeSessionAgg *agg)
 {
 	SeBatch    *batch;
 
@@ -196,7 +196,7 @@ go_on(SeSessionAgg * agg)
  * (then the stash holds it).
  */
 static int
-process(SeSessionAgg * agg, SeBatch *batch, int from)
+process(SeSessionAgg *agg, SeBatch *batch, int from)
 {
 	SeOperatorEnv *env = agg->op.env;
 	MemoryContext old;
@@ -253,7 +253,7 @@ process(SeSessionAgg * agg, SeBatch *batch, int from)
 
 /* The rows that have a session, and the end of each alone; everything that may fail for a row. */
 static int
-find_windows(SeSessionAgg * agg, SeBatch *batch, int from)
+find_windows(SeSessionAgg *agg, SeBatch *batch, int from)
 {
 	int			n = 0;
 
@@ -270,7 +270,7 @@ find_windows(SeSessionAgg * agg, SeBatch *batch, int from)
 
 /* A row without time or gap is in no session. */
 static bool
-row_end(const SeSessionAgg * agg, const SeBatch *batch, int row, SeTime *end)
+row_end(const SeSessionAgg *agg, const SeBatch *batch, int row, SeTime *end)
 {
 	const Datum *values = se_batch_values(batch, row);
 	const bool *nulls = se_batch_nulls(batch, row);
@@ -295,7 +295,7 @@ row_end(const SeSessionAgg * agg, const SeBatch *batch, int row, SeTime *end)
 
 /* The keys of the rows, with what is open of them in the current generation. */
 static void
-find_anchors(SeSessionAgg * agg, SeBatch *batch, int n)
+find_anchors(SeSessionAgg *agg, SeBatch *batch, int n)
 {
 	int			nkeys = agg->keys->n;
 
@@ -313,7 +313,7 @@ find_anchors(SeSessionAgg * agg, SeBatch *batch, int n)
 
 /* Find or make the session of a row; it waits for apply_pending. */
 static void
-place_row(SeSessionAgg * agg, SeBatch *batch, int row, SeEntry *anchor)
+place_row(SeSessionAgg *agg, SeBatch *batch, int row, SeEntry *anchor)
 {
 	SeSessionList *list = (SeSessionList *) se_entry_payload(agg->current->anchors, anchor);
 	SeTime		start = DatumGetTimestamp(se_batch_values(batch, row)[agg->node->time_column]);
@@ -354,7 +354,7 @@ place_row(SeSessionAgg * agg, SeBatch *batch, int row, SeEntry *anchor)
 
 /* Let the aggregates see the rows placed since the last time. */
 static void
-apply_pending(SeSessionAgg * agg, SeBatch *batch)
+apply_pending(SeSessionAgg *agg, SeBatch *batch)
 {
 	int			n = agg->npending;
 
@@ -367,7 +367,7 @@ apply_pending(SeSessionAgg * agg, SeBatch *batch)
 
 /* A row touches both: `other` becomes part of the earlier one. */
 static void
-join_sessions(SeSessionAgg * agg, SeSession * session, SeSession * other)
+join_sessions(SeSessionAgg *agg, SeSession *session, SeSession *other)
 {
 	SeTime		end = other->end;
 
@@ -380,7 +380,7 @@ join_sessions(SeSessionAgg * agg, SeSession * session, SeSession * other)
 
 /* Reach a watermark: emit what is over, then send it on. False if the output is full before. */
 static bool
-advance(SeSessionAgg * agg, SeTime h)
+advance(SeSessionAgg *agg, SeTime h)
 {
 	SeTime		out = h == SE_TIME_MAX || h == SE_TIME_MIN ? h : h - 1;
 
@@ -404,7 +404,7 @@ advance(SeSessionAgg * agg, SeTime h)
 
 /* Emit the sessions that ended before h, in order of their ends. */
 static bool
-fire(SeSessionAgg * agg, SeTime h)
+fire(SeSessionAgg *agg, SeTime h)
 {
 	while (!pairingheap_is_empty(agg->timers))
 	{
@@ -437,7 +437,7 @@ fire(SeSessionAgg * agg, SeTime h)
 
 /* One output row: keys, the window, aggregates. */
 static void
-emit_session(SeSessionAgg * agg, SeSession * session)
+emit_session(SeSessionAgg *agg, SeSession *session)
 {
 	SeBatch    *out = agg->out;
 	SeTable    *table = session->generation->home->table;
@@ -470,7 +470,7 @@ emit_session(SeSessionAgg * agg, SeSession * session)
 }
 
 static void
-flush(SeSessionAgg * agg)
+flush(SeSessionAgg *agg)
 {
 	if (agg->out->nrows == 0)
 		return;
@@ -481,7 +481,7 @@ flush(SeSessionAgg * agg)
 }
 
 static void
-need_rows(SeSessionAgg * agg, int n)
+need_rows(SeSessionAgg *agg, int n)
 {
 	MemoryContext old;
 	int			nkeys = Max(agg->keys->n, 1);
@@ -504,7 +504,7 @@ need_rows(SeSessionAgg * agg, int n)
 
 /* What monitoring shows. */
 void
-se_session_agg_publish(SeSessionAgg * agg)
+se_session_agg_publish(SeSessionAgg *agg)
 {
 	agg->op.state_bytes = se_arena_bytes(agg->current->home->arena);
 	agg->op.state_entries = agg->current->home->table->nused;

@@ -17,13 +17,13 @@
 /* A generation this small is not worth the next one. */
 #define LEAST_GONE 1024
 
-static void insert_at(SeSessionGeneration * generation, SeSessionList * list, uint32 at, SeSession * session);
-static void unlink_session(SeSession * session);
-static void copy_session(SeSessionAgg * agg, SeSession * from, SeEntry *anchor);
+static void insert_at(SeSessionGeneration *generation, SeSessionList *list, uint32 at, SeSession *session);
+static void unlink_session(SeSession *session);
+static void copy_session(SeSessionAgg *agg, SeSession *from, SeEntry *anchor);
 
 /* The sessions of an anchor, as an array. */
 SeSession **
-se_session_list(SeSessionList * list, uint32 *n)
+se_session_list(SeSessionList *list, uint32 *n)
 {
 	*n = list->n;
 	return list->n == 1 ? &list->one : list->many;
@@ -31,7 +31,7 @@ se_session_list(SeSessionList * list, uint32 *n)
 
 /* The first session that ends at `start` or later. */
 uint32
-se_session_first_touching(SeSessionList * list, SeTime start)
+se_session_first_touching(SeSessionList *list, SeTime start)
 {
 	uint32		high;
 	SeSession **sessions = se_session_list(list, &high);
@@ -51,7 +51,7 @@ se_session_first_touching(SeSessionList * list, SeTime start)
 
 /* A new session without rows. The anchor's keys become the session's. */
 SeSession *
-se_session_open(SeSessionAgg * agg, SeSessionGeneration * generation, SeEntry *anchor, SeTime start, SeTime end)
+se_session_open(SeSessionAgg *agg, SeSessionGeneration *generation, SeEntry *anchor, SeTime start, SeTime end)
 {
 	int			nkeys = agg->keys->n;
 	uint32		hash = anchor->hash ^ (uint32) agg->next_number * 0x9E3779B1u;
@@ -74,7 +74,7 @@ se_session_open(SeSessionAgg * agg, SeSessionGeneration * generation, SeEntry *a
 
 /* Put a session into its anchor's list and among the timers. */
 void
-se_session_link(SeSessionAgg * agg, SeSessionGeneration * generation, SeEntry *anchor, SeSession * session)
+se_session_link(SeSessionAgg *agg, SeSessionGeneration *generation, SeEntry *anchor, SeSession *session)
 {
 	SeSessionList *list = (SeSessionList *) se_entry_payload(generation->anchors, anchor);
 
@@ -87,7 +87,7 @@ se_session_link(SeSessionAgg * agg, SeSessionGeneration * generation, SeEntry *a
 }
 
 static void
-insert_at(SeSessionGeneration * generation, SeSessionList * list, uint32 at, SeSession * session)
+insert_at(SeSessionGeneration *generation, SeSessionList *list, uint32 at, SeSession *session)
 {
 	if (list->n == 0)
 	{
@@ -116,7 +116,7 @@ insert_at(SeSessionGeneration * generation, SeSessionList * list, uint32 at, SeS
 
 /* The session is over, or part of another one. */
 void
-se_session_close(SeSessionAgg * agg, SeSession * session)
+se_session_close(SeSessionAgg *agg, SeSession *session)
 {
 	pairingheap_remove(agg->timers, &session->timer);
 	unlink_session(session);
@@ -124,7 +124,7 @@ se_session_close(SeSessionAgg * agg, SeSession * session)
 }
 
 static void
-unlink_session(SeSession * session)
+unlink_session(SeSession *session)
 {
 	SeSessionList *list = (SeSessionList *) se_entry_payload(session->generation->anchors, session->anchor);
 	uint32		n;
@@ -139,7 +139,7 @@ unlink_session(SeSession * session)
 }
 
 void
-se_session_set_deadline(SeSessionAgg * agg)
+se_session_set_deadline(SeSessionAgg *agg)
 {
 	agg->deadline = pairingheap_is_empty(agg->timers) ? SE_TIME_MAX :
 		pairingheap_container(SeSession, timer, pairingheap_first(agg->timers))->fires;
@@ -147,7 +147,7 @@ se_session_set_deadline(SeSessionAgg * agg)
 
 /* PostgreSQL's heap has its greatest first. */
 int
-se_session_compare_timers(const pairingheap_node * a, const pairingheap_node * b, void *arg)
+se_session_compare_timers(const pairingheap_node *a, const pairingheap_node *b, void *arg)
 {
 	SeTime		x = pairingheap_const_container(SeSession, timer, a)->fires;
 	SeTime		y = pairingheap_const_container(SeSession, timer, b)->fires;
@@ -156,7 +156,7 @@ se_session_compare_timers(const pairingheap_node * a, const pairingheap_node * b
 }
 
 SeSessionGeneration *
-se_session_generation_new(SeSessionAgg * agg, uint32 number)
+se_session_generation_new(SeSessionAgg *agg, uint32 number)
 {
 	MemoryContext old = MemoryContextSwitchTo(agg->op.env->memory);
 	SeSessionGeneration *generation = palloc0(sizeof(SeSessionGeneration));
@@ -170,7 +170,7 @@ se_session_generation_new(SeSessionAgg * agg, uint32 number)
 }
 
 void
-se_session_generation_free(SeSessionAgg * agg, SeSessionGeneration * generation)
+se_session_generation_free(SeSessionAgg *agg, SeSessionGeneration *generation)
 {
 	se_table_free(generation->anchors);
 	se_agg_home_free(agg->set, generation->home);
@@ -179,7 +179,7 @@ se_session_generation_free(SeSessionAgg * agg, SeSessionGeneration * generation)
 
 /* The sessions of a key of the old generation go to its anchor in the current one. */
 void
-se_session_move_key(SeSessionAgg * agg, SeEntry *old_anchor, SeEntry *anchor)
+se_session_move_key(SeSessionAgg *agg, SeEntry *old_anchor, SeEntry *anchor)
 {
 	SeSessionList *list = (SeSessionList *) se_entry_payload(agg->old->anchors, old_anchor);
 	uint32		n;
@@ -191,7 +191,7 @@ se_session_move_key(SeSessionAgg * agg, SeEntry *old_anchor, SeEntry *anchor)
 }
 
 static void
-copy_session(SeSessionAgg * agg, SeSession * from, SeEntry *anchor)
+copy_session(SeSessionAgg *agg, SeSession *from, SeEntry *anchor)
 {
 	SeSession  *to = se_session_open(agg, agg->current, anchor, from->start, from->end);
 
@@ -203,7 +203,7 @@ copy_session(SeSessionAgg * agg, SeSession * from, SeEntry *anchor)
 
 /* Move n keys of the old generation; free it when it has none left. */
 void
-se_session_move_some(SeSessionAgg * agg, int n)
+se_session_move_some(SeSessionAgg *agg, int n)
 {
 	SeSessionGeneration *old = agg->old;
 
@@ -226,7 +226,7 @@ se_session_move_some(SeSessionAgg * agg, int n)
 
 /* Begin the next generation if it is time: more is gone than open. */
 void
-se_session_begin_generation(SeSessionAgg * agg)
+se_session_begin_generation(SeSessionAgg *agg)
 {
 	SeTable    *sessions = agg->current->home->table;
 	uint32		open = sessions->nused;

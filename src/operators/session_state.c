@@ -23,12 +23,12 @@
 /* Version, sort, generation. */
 #define PREFIX_LEN 6
 
-static void snapshot_generation(SeSessionAgg * agg, SeSessionGeneration * generation, SeSnapshotWriter *writer);
-static void write_meta(SeSessionAgg * agg, SeSnapshotWriter *writer);
-static void read_meta(SeSessionAgg * agg, SeRecordReader *reader);
-static SeSessionGeneration * find_generation(SeSessionAgg * agg, uint32 number);
-static SeSessionGeneration * take_restored(SeSessionAgg * agg, uint32 number);
-static void link_sessions(SeSessionAgg * agg, SeSessionGeneration * generation);
+static void snapshot_generation(SeSessionAgg *agg, SeSessionGeneration *generation, SeSnapshotWriter *writer);
+static void write_meta(SeSessionAgg *agg, SeSnapshotWriter *writer);
+static void read_meta(SeSessionAgg *agg, SeRecordReader *reader);
+static SeSessionGeneration *find_generation(SeSessionAgg *agg, uint32 number);
+static SeSessionGeneration *take_restored(SeSessionAgg *agg, uint32 number);
+static void link_sessions(SeSessionAgg *agg, SeSessionGeneration *generation);
 
 void
 se_session_state_prepare(SeOperator *op)
@@ -50,7 +50,7 @@ se_session_state_snapshot(SeOperator *op, SeSnapshotWriter *writer)
 }
 
 static void
-snapshot_generation(SeSessionAgg * agg, SeSessionGeneration * generation, SeSnapshotWriter *writer)
+snapshot_generation(SeSessionAgg *agg, SeSessionGeneration *generation, SeSnapshotWriter *writer)
 {
 	char		prefix[PREFIX_LEN] = {SE_STATE_VERSION, SORT_SESSIONS};
 
@@ -59,7 +59,7 @@ snapshot_generation(SeSessionAgg * agg, SeSessionGeneration * generation, SeSnap
 }
 
 static void
-write_meta(SeSessionAgg * agg, SeSnapshotWriter *writer)
+write_meta(SeSessionAgg *agg, SeSnapshotWriter *writer)
 {
 	StringInfoData out;
 
@@ -82,7 +82,7 @@ write_meta(SeSessionAgg * agg, SeSnapshotWriter *writer)
 }
 
 static void
-read_meta(SeSessionAgg * agg, SeRecordReader *reader)
+read_meta(SeSessionAgg *agg, SeRecordReader *reader)
 {
 	uint8		firing;
 
@@ -108,7 +108,7 @@ read_meta(SeSessionAgg * agg, SeRecordReader *reader)
 
 /* A generation that is alive, or that is being restored; NULL if it is gone. */
 static SeSessionGeneration *
-find_generation(SeSessionAgg * agg, uint32 number)
+find_generation(SeSessionAgg *agg, uint32 number)
 {
 	ListCell   *cell;
 
@@ -211,7 +211,7 @@ se_session_state_restored(SeOperator *op)
 }
 
 static SeSessionGeneration *
-take_restored(SeSessionAgg * agg, uint32 number)
+take_restored(SeSessionAgg *agg, uint32 number)
 {
 	SeSessionGeneration *generation = find_generation(agg, number);
 
@@ -222,7 +222,7 @@ take_restored(SeSessionAgg * agg, uint32 number)
 }
 
 static void
-link_sessions(SeSessionAgg * agg, SeSessionGeneration * generation)
+link_sessions(SeSessionAgg *agg, SeSessionGeneration *generation)
 {
 	SeTable    *table = generation->home->table;
 	int			nkeys = agg->keys->n;

@@ -138,7 +138,7 @@ describe_holders(SeTask *task, char *text, size_t size)
 
 	for (int i = 0; i < locks->nelements; i++)
 	{
-		const		LockInstanceData *lock = &locks->locks[i];
+		const LockInstanceData *lock = &locks->locks[i];
 
 		if (lock->locktag.locktag_type != LOCKTAG_RELATION || lock->locktag.locktag_field1 != MyDatabaseId ||
 			lock->locktag.locktag_field2 != task->job)

@@ -65,6 +65,9 @@ static Oid	saved_user;
 static int	saved_context;
 static int	guc_level;
 
+/* Was the transaction begun as a read-only one? */
+static bool began_read_only;
+
 static void become_ourselves(void);
 
 void
@@ -122,7 +125,7 @@ se_worker_begin(Oid relation, bool read_only)
 	Oid			owner;
 
 	StartTransactionCommand();
-	XactReadOnly = read_only;
+	XactReadOnly = began_read_only = read_only;
 	PushActiveSnapshot(GetTransactionSnapshot());
 
 	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relation));
@@ -143,9 +146,18 @@ se_worker_begin(Oid relation, bool read_only)
 	return true;
 }
 
+/*
+ * In PostgreSQL 15 RESET transaction_read_only is let through: what a function has written
+ * would be there before the results it belongs to, and again after an error.
+ */
 void
 se_worker_commit(void)
 {
+	if (began_read_only && !XactReadOnly)
+		ereport(ERROR,
+				(errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
+				 errmsg("a function of the view's query has reset transaction_read_only"),
+				 errhint("Write in a trigger of the result.")));
 	PopActiveSnapshot();
 	AtEOXact_GUC(false, guc_level);
 	CommitTransactionCommand();
