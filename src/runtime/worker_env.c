@@ -15,6 +15,7 @@
 #include "access/htup_details.h"
 #include "access/xact.h"
 #include "base/compat.h"
+#include "base/fault.h"
 #include "catalog/pg_authid.h"
 #include "catalog/pg_class.h"
 #include "miscadmin.h"
@@ -139,7 +140,7 @@ se_worker_begin(Oid relation, bool read_only)
 	ReleaseSysCache(tuple);
 
 	GetUserIdAndSecContext(&saved_user, &saved_context);
-	if (GetSessionUserId() != owner)
+	if (GetSessionUserId() != owner && !SE_FAULT_WRONG("wrong-session-user"))
 		SetSessionAuthorization(owner, superuser_arg(owner));
 	SetUserIdAndSecContext(owner, saved_context | SECURITY_RESTRICTED_OPERATION);
 	guc_level = NewGUCNestLevel();
