@@ -333,7 +333,7 @@ sub wait_fault
 =item $node->twin(name, watermark => 'ts - interval ''1 hour''')
 
 A stream (client int, n bigint, k int, v bigint, ts timestamptz, note text) and a heap NAME_twin
-of the same columns and an arrival ordinal. Without watermark only emit_watermark moves it.
+of the same columns and an arrival ordinal. NAME_beside is a stream that takes turns with it under load. Without watermark only emit_watermark moves it.
 
 =cut
 
@@ -352,6 +352,7 @@ sub twin
 			ts timestamptz OPTIONS (event_time 'true'), note text) SERVER stream_engine $options;
 		CREATE TABLE ${name}_twin (client int, n bigint, k int, v bigint, ts timestamptz, note text,
 			arrival bigint GENERATED ALWAYS AS IDENTITY);
+		CREATE FOREIGN TABLE ${name}_beside (client int) SERVER stream_engine;
 	});
 	return;
 }
@@ -476,7 +477,11 @@ sub load_script
 		}
 		elsif ($kind <= 6)
 		{
-			$script .= "BEGIN;\n" . insert_both($name, random_rows($name, $client, $state, 2)) . "SAVEPOINT a;\n"
+			# rows of another stream between make gaps in the messages of this one
+			my $beside = "INSERT INTO ${name}_beside VALUES ($client);\n";
+			$script .= "BEGIN;\n" . insert_both($name, random_rows($name, $client, $state, 2)) . $beside
+			  . insert_both($name, random_rows($name, $client, $state, 2)) . $beside . $beside
+			  . insert_both($name, random_rows($name, $client, $state, 1)) . "SAVEPOINT a;\n"
 			  . insert_both($name, random_rows($name, $client, $state, 3)) . "SAVEPOINT b;\n"
 			  # the end of a subtransaction writes its rows to the log, where a rollback must find them
 			  . (rand() < 0.5 ? copy_both($name, random_rows($name, $client, $state, 3))
