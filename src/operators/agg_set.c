@@ -286,6 +286,10 @@ se_agg_home_snapshot(SeAggSet *set, SeAggHome *home, SeOperator *op,
 	{
 		SeEntry    *entry = se_table_entry(table, table->dirty[d]);
 
+		/* What came and went between two snapshots was never anywhere else. */
+		if (!(entry->flags & SE_ENTRY_USED) && entry->saved == 0)
+			continue;
+
 		/* Many entries share a record and what stands in front of it. */
 		if (out.len == 0)
 		{
@@ -298,7 +302,7 @@ se_agg_home_snapshot(SeAggSet *set, SeAggHome *home, SeOperator *op,
 		write_put(set, home, entry, &one, &out);
 		in_record++;
 		memcpy(out.data + prefix_len + 5, &in_record, sizeof(in_record));
-		if (out.len >= RECORD_SIZE || d + 1 == table->ndirty)
+		if (out.len >= RECORD_SIZE)
 		{
 			SE_FAULT_POINT("state-put");
 			se_snapshot_append(writer, op->id, out.data, out.len);
@@ -317,6 +321,11 @@ se_agg_home_snapshot(SeAggSet *set, SeAggHome *home, SeOperator *op,
 			if (se_agg_fn_save_tuples(&set->slots[i], se_entry_payload(table, entry), &one))
 				se_snapshot_append(writer, op->id, one.data, one.len);
 		}
+	}
+	if (out.len > 0)
+	{
+		SE_FAULT_POINT("state-put");
+		se_snapshot_append(writer, op->id, out.data, out.len);
 	}
 	se_table_clean(table, snapshot);
 

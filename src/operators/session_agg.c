@@ -8,8 +8,7 @@
  * session takes in is late iff its own end is below its stamp (design 7).
  *
  * Rows of a batch are placed one by one and applied together: once per run between two
- * firings or two sessions becoming one. What is open fires from a heap by its end;
- * a session that grew meanwhile is put back when it comes up.
+ * firings or two sessions becoming one.
  *
  * The watermark sent on stays one microsecond behind, because a session whose end it
  * has reached may still be emitted, with that time.
@@ -78,8 +77,7 @@ se_session_agg_new(const SeSessionAggNode *node, SeOperatorEnv *env)
 	agg->session_keys = make_session_keys(agg->keys);
 	agg->session_values = palloc(agg->session_keys->n * sizeof(Datum));
 	agg->session_nulls = palloc(agg->session_keys->n * sizeof(bool));
-	agg->timers = pairingheap_allocate(se_session_compare_timers, NULL);
-	agg->deadline = SE_TIME_MAX;
+	se_timers_init(&agg->timers, se_arena_new(env));
 	se_stash_init(&agg->stash, env, input, agg->keys);
 	agg->scratch = AllocSetContextCreate(CurrentMemoryContext, "stream_engine session aggregate",
 										 ALLOCSET_DEFAULT_SIZES);
@@ -218,7 +216,7 @@ process(SeSessionAgg *agg, SeBatch *batch, int from)
 	{
 		int			row = agg->rows[i];
 
-		if (agg->firing || batch->wm[row] > agg->deadline)
+		if (agg->firing || batch->wm[row] > se_timers_first(&agg->timers))
 		{
 			apply_pending(agg, batch);
 			env->current_batch = NULL;
@@ -300,6 +298,8 @@ find_anchors(SeSessionAgg *agg, SeBatch *batch, int n)
 	int			nkeys = agg->keys->n;
 
 	se_table_get_rows(agg->current->anchors, agg->hashes, agg->key_values, agg->key_nulls, n, agg->anchors);
+	for (int i = 0; i < n; i++)
+		__builtin_prefetch(((SeSessionList *) se_entry_payload(agg->current->anchors, agg->anchors[i]))->one, 1);
 	for (int i = 0; i < n && agg->old != NULL; i++)
 	{
 		SeEntry    *old_anchor = se_table_find(agg->old->anchors, agg->hashes[i],
@@ -384,7 +384,7 @@ advance(SeSessionAgg *agg, SeTime h)
 {
 	SeTime		out = h == SE_TIME_MAX || h == SE_TIME_MIN ? h : h - 1;
 
-	if (agg->firing || h > agg->deadline)
+	if (agg->firing || h > se_timers_first(&agg->timers))
 	{
 		se_env_state_touched(agg->op.env);
 		agg->meta_dirty = true;
@@ -406,17 +406,20 @@ advance(SeSessionAgg *agg, SeTime h)
 static bool
 fire(SeSessionAgg *agg, SeTime h)
 {
-	while (!pairingheap_is_empty(agg->timers))
+	while (se_timers_first(&agg->timers) < h)
 	{
-		SeSession  *session = pairingheap_container(SeSession, timer, pairingheap_first(agg->timers));
+		SeSession  *session = agg->timers.timers[0].what;
 
-		if (session->fires >= h)
-			break;
-		if (session->fires < session->end && !SE_FAULT_WRONG("wrong-session-fires-early"))
+		if (agg->timers.n > 1)
+			__builtin_prefetch(agg->timers.timers[1].what);
+		if (!(session->entry->flags & SE_ENTRY_USED))
 		{
-			pairingheap_remove_first(agg->timers);
-			session->fires = session->end;
-			pairingheap_add(agg->timers, &session->timer);
+			se_timers_remove_first(&agg->timers);
+			continue;
+		}
+		if (session->end > agg->timers.timers[0].at && !SE_FAULT_WRONG("wrong-session-fires-early"))
+		{
+			se_timers_delay_first(&agg->timers, session->end);
 			continue;
 		}
 		if (agg->out->nrows == agg->out->capacity)
@@ -427,10 +430,10 @@ fire(SeSessionAgg *agg, SeTime h)
 				return false;
 		}
 		emit_session(agg, session);
+		se_timers_remove_first(&agg->timers);
 		se_session_close(agg, session);
 	}
 	flush(agg);
-	se_session_set_deadline(agg);
 	se_session_agg_publish(agg);
 	return true;
 }
@@ -506,7 +509,7 @@ need_rows(SeSessionAgg *agg, int n)
 void
 se_session_agg_publish(SeSessionAgg *agg)
 {
-	agg->op.state_bytes = se_arena_bytes(agg->current->home->arena);
+	agg->op.state_bytes = se_arena_bytes(agg->current->home->arena) + se_arena_bytes(agg->timers.arena);
 	agg->op.state_entries = agg->current->home->table->nused;
 	if (agg->old != NULL)
 	{

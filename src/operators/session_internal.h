@@ -13,8 +13,9 @@
  * is open has moved into the next generation, a little with each batch.
  *
  * Truths between two callbacks:
- *	- sessions of the heap `timers` are all that are open; the first one's `fires` is at
- *	  most the smallest end, since a session that grows is put right when it comes up
+ *	- every open session is among the timers, with its end or an earlier one, since a
+ *	  session that grows is put right when it comes up; there may be some of sessions that
+ *	  are gone, but of no generation that is
  *	- a key has sessions in one generation only
  *	- if `firing`, sessions that ended before fire_to still wait to be emitted, and rows
  *	  that came since wait in the stash
@@ -24,9 +25,9 @@
 
 #include "flow/graph.h"
 #include "flow/operator.h"
-#include "lib/pairingheap.h"
 #include "operators/agg_set.h"
 #include "operators/stash.h"
+#include "state/timers.h"
 
 /* Behind the accumulators of an entry. */
 typedef struct SeSession
@@ -36,12 +37,10 @@ typedef struct SeSession
 	SeTime		end;
 
 	/* derived */
-	SeTime		fires;			/* the end when it was put among the timers */
 	SeEntry    *entry;			/* its own */
 	SeEntry    *anchor;
 	struct SeSessionGeneration *generation;
-	pairingheap_node timer;
-} SeSession;
+}			SeSession;
 
 #define SE_SESSION_SAVED (2 * sizeof(SeTime))
 
@@ -52,7 +51,7 @@ typedef struct SeSessionList
 	uint32		room;			/* of many */
 	SeSession  *one;			/* if there is one only */
 	SeSession **many;
-} SeSessionList;
+}			SeSessionList;
 
 typedef struct SeSessionGeneration
 {
@@ -60,14 +59,14 @@ typedef struct SeSessionGeneration
 	SeAggHome  *home;			/* keys and number of the session -> accumulators, SeSession */
 	SeTable    *anchors;		/* keys -> SeSessionList */
 	uint32		cursor;			/* anchors before it have moved on */
-} SeSessionGeneration;
+}			SeSessionGeneration;
 
 typedef struct SeSessionAgg
 {
 	SeOperator	op;
 
 	/* settings: never change */
-	const SeSessionAggNode *node;
+	const		SeSessionAggNode *node;
 	SeAggSet   *set;
 	SeKeys	   *keys;
 	SeKeys	   *session_keys;	/* keys, then the session's number */
@@ -75,8 +74,7 @@ typedef struct SeSessionAgg
 	/* state */
 	SeSessionGeneration *current;
 	SeSessionGeneration *old;	/* whose sessions move to current; NULL = none */
-	pairingheap *timers;
-	SeTime		deadline;		/* first of the timers, SE_TIME_MAX = none */
+	SeTimers	timers;			/* SeSession * */
 	int64		next_number;
 	int64		arrivals;		/* rows that are replayed, over all sessions */
 	bool		firing;
@@ -107,39 +105,37 @@ typedef struct SeSessionAgg
 	int		   *pending_rows;
 	SeEntry   **pending_entries;
 	char	  **pending_accs;
-} SeSessionAgg;
+}			SeSessionAgg;
 
 static inline SeSession *
-se_session_of_entry(const SeSessionAgg *agg, const SeSessionGeneration *generation, SeEntry *entry)
+se_session_of_entry(const SeSessionAgg * agg, const SeSessionGeneration * generation, SeEntry *entry)
 {
 	return (SeSession *) (se_entry_payload(generation->home->table, entry) + agg->set->payload_size);
 }
 
 static inline char *
-se_session_acc(const SeSessionAgg *agg, const SeSession *session)
+se_session_acc(const SeSessionAgg * agg, const SeSession * session)
 {
 	return (char *) session - agg->set->payload_size;
 }
 
 /* session_agg.c */
-extern void se_session_agg_publish(SeSessionAgg *agg);
+extern void se_session_agg_publish(SeSessionAgg * agg);
 
 /* session_key.c: one session more or less */
-extern SeSession **se_session_list(SeSessionList *list, uint32 *n);
-extern uint32 se_session_first_touching(SeSessionList *list, SeTime start);
-extern SeSession *se_session_open(SeSessionAgg *agg, SeSessionGeneration *generation, SeEntry *anchor,
-								  SeTime start, SeTime end);
-extern void se_session_link(SeSessionAgg *agg, SeSessionGeneration *generation, SeEntry *anchor, SeSession *session);
-extern void se_session_close(SeSessionAgg *agg, SeSession *session);
-extern void se_session_set_deadline(SeSessionAgg *agg);
-extern int	se_session_compare_timers(const pairingheap_node *a, const pairingheap_node *b, void *arg);
+extern SeSession * *se_session_list(SeSessionList * list, uint32 *n);
+extern uint32 se_session_first_touching(SeSessionList * list, SeTime start);
+extern SeSession * se_session_open(SeSessionAgg * agg, SeSessionGeneration * generation, SeEntry *anchor,
+								   SeTime start, SeTime end);
+extern void se_session_link(SeSessionAgg * agg, SeSessionGeneration * generation, SeEntry *anchor, SeSession * session);
+extern void se_session_close(SeSessionAgg * agg, SeSession * session);
 
 /* session_key.c: generations */
-extern SeSessionGeneration *se_session_generation_new(SeSessionAgg *agg, uint32 number);
-extern void se_session_generation_free(SeSessionAgg *agg, SeSessionGeneration *generation);
-extern void se_session_move_key(SeSessionAgg *agg, SeEntry *old_anchor, SeEntry *anchor);
-extern void se_session_move_some(SeSessionAgg *agg, int n);
-extern void se_session_begin_generation(SeSessionAgg *agg);
+extern SeSessionGeneration * se_session_generation_new(SeSessionAgg * agg, uint32 number);
+extern void se_session_generation_free(SeSessionAgg * agg, SeSessionGeneration * generation);
+extern void se_session_move_key(SeSessionAgg * agg, SeEntry *old_anchor, SeEntry *anchor);
+extern void se_session_move_some(SeSessionAgg * agg, int n);
+extern void se_session_begin_generation(SeSessionAgg * agg);
 
 /* session_state.c */
 extern void se_session_state_prepare(SeOperator *op);

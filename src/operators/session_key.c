@@ -5,7 +5,7 @@
  * Sessions of a key never touch, so they are in order of their starts and of their ends
  * alike, and the ones a row touches are found by bisection. Most keys have one.
  *
- * Entries of a table are not used twice. When more of a generation's are gone than open,
+ * Entries of a table are not used twice. When twice as many of a generation's are gone as open,
  * a new one is begun; with every batch some keys of the old one move over, those
  * that rows come for at once; then the old one is freed whole. So a session is moved once
  * for each time as many were closed, and no batch pays for all of them.
@@ -14,16 +14,17 @@
 
 #include "operators/session_internal.h"
 
-/* A generation this small is not worth the next one. */
+/* So many times more than open must be gone; and in a small one so many. */
+#define GONE_PER_OPEN 2
 #define LEAST_GONE 1024
 
-static void insert_at(SeSessionGeneration *generation, SeSessionList *list, uint32 at, SeSession *session);
-static void unlink_session(SeSession *session);
-static void copy_session(SeSessionAgg *agg, SeSession *from, SeEntry *anchor);
+static void insert_at(SeSessionGeneration * generation, SeSessionList * list, uint32 at, SeSession * session);
+static void unlink_session(SeSession * session);
+static void copy_session(SeSessionAgg * agg, SeSession * from, SeEntry *anchor);
 
 /* The sessions of an anchor, as an array. */
 SeSession **
-se_session_list(SeSessionList *list, uint32 *n)
+se_session_list(SeSessionList * list, uint32 *n)
 {
 	*n = list->n;
 	return list->n == 1 ? &list->one : list->many;
@@ -31,7 +32,7 @@ se_session_list(SeSessionList *list, uint32 *n)
 
 /* The first session that ends at `start` or later. */
 uint32
-se_session_first_touching(SeSessionList *list, SeTime start)
+se_session_first_touching(SeSessionList * list, SeTime start)
 {
 	uint32		high;
 	SeSession **sessions = se_session_list(list, &high);
@@ -51,7 +52,7 @@ se_session_first_touching(SeSessionList *list, SeTime start)
 
 /* A new session without rows. The anchor's keys become the session's. */
 SeSession *
-se_session_open(SeSessionAgg *agg, SeSessionGeneration *generation, SeEntry *anchor, SeTime start, SeTime end)
+se_session_open(SeSessionAgg * agg, SeSessionGeneration * generation, SeEntry *anchor, SeTime start, SeTime end)
 {
 	int			nkeys = agg->keys->n;
 	uint32		hash = anchor->hash ^ (uint32) agg->next_number * 0x9E3779B1u;
@@ -74,20 +75,18 @@ se_session_open(SeSessionAgg *agg, SeSessionGeneration *generation, SeEntry *anc
 
 /* Put a session into its anchor's list and among the timers. */
 void
-se_session_link(SeSessionAgg *agg, SeSessionGeneration *generation, SeEntry *anchor, SeSession *session)
+se_session_link(SeSessionAgg * agg, SeSessionGeneration * generation, SeEntry *anchor, SeSession * session)
 {
 	SeSessionList *list = (SeSessionList *) se_entry_payload(generation->anchors, anchor);
 
 	session->generation = generation;
 	session->anchor = anchor;
 	insert_at(generation, list, se_session_first_touching(list, session->start), session);
-	session->fires = session->end;
-	pairingheap_add(agg->timers, &session->timer);
-	agg->deadline = Min(agg->deadline, session->fires);
+	se_timers_add(&agg->timers, session->end, session);
 }
 
 static void
-insert_at(SeSessionGeneration *generation, SeSessionList *list, uint32 at, SeSession *session)
+insert_at(SeSessionGeneration * generation, SeSessionList * list, uint32 at, SeSession * session)
 {
 	if (list->n == 0)
 	{
@@ -116,15 +115,14 @@ insert_at(SeSessionGeneration *generation, SeSessionList *list, uint32 at, SeSes
 
 /* The session is over, or part of another one. */
 void
-se_session_close(SeSessionAgg *agg, SeSession *session)
+se_session_close(SeSessionAgg * agg, SeSession * session)
 {
-	pairingheap_remove(agg->timers, &session->timer);
 	unlink_session(session);
 	se_agg_home_remove(session->generation->home, session->entry);
 }
 
 static void
-unlink_session(SeSession *session)
+unlink_session(SeSession * session)
 {
 	SeSessionList *list = (SeSessionList *) se_entry_payload(session->generation->anchors, session->anchor);
 	uint32		n;
@@ -138,25 +136,8 @@ unlink_session(SeSession *session)
 		list->one = list->many[0];
 }
 
-void
-se_session_set_deadline(SeSessionAgg *agg)
-{
-	agg->deadline = pairingheap_is_empty(agg->timers) ? SE_TIME_MAX :
-		pairingheap_container(SeSession, timer, pairingheap_first(agg->timers))->fires;
-}
-
-/* PostgreSQL's heap has its greatest first. */
-int
-se_session_compare_timers(const pairingheap_node *a, const pairingheap_node *b, void *arg)
-{
-	SeTime		x = pairingheap_const_container(SeSession, timer, a)->fires;
-	SeTime		y = pairingheap_const_container(SeSession, timer, b)->fires;
-
-	return x < y ? 1 : x > y ? -1 : 0;
-}
-
 SeSessionGeneration *
-se_session_generation_new(SeSessionAgg *agg, uint32 number)
+se_session_generation_new(SeSessionAgg * agg, uint32 number)
 {
 	MemoryContext old = MemoryContextSwitchTo(agg->op.env->memory);
 	SeSessionGeneration *generation = palloc0(sizeof(SeSessionGeneration));
@@ -170,7 +151,7 @@ se_session_generation_new(SeSessionAgg *agg, uint32 number)
 }
 
 void
-se_session_generation_free(SeSessionAgg *agg, SeSessionGeneration *generation)
+se_session_generation_free(SeSessionAgg * agg, SeSessionGeneration * generation)
 {
 	se_table_free(generation->anchors);
 	se_agg_home_free(agg->set, generation->home);
@@ -179,7 +160,7 @@ se_session_generation_free(SeSessionAgg *agg, SeSessionGeneration *generation)
 
 /* The sessions of a key of the old generation go to its anchor in the current one. */
 void
-se_session_move_key(SeSessionAgg *agg, SeEntry *old_anchor, SeEntry *anchor)
+se_session_move_key(SeSessionAgg * agg, SeEntry *old_anchor, SeEntry *anchor)
 {
 	SeSessionList *list = (SeSessionList *) se_entry_payload(agg->old->anchors, old_anchor);
 	uint32		n;
@@ -191,19 +172,25 @@ se_session_move_key(SeSessionAgg *agg, SeEntry *old_anchor, SeEntry *anchor)
 }
 
 static void
-copy_session(SeSessionAgg *agg, SeSession *from, SeEntry *anchor)
+copy_session(SeSessionAgg * agg, SeSession * from, SeEntry *anchor)
 {
 	SeSession  *to = se_session_open(agg, agg->current, anchor, from->start, from->end);
 
 	se_agg_set_merge(agg->set, agg->current->home, se_session_acc(agg, to), se_session_acc(agg, from));
 	se_table_touch_rows(agg->current->home->table, &to->entry, 1);
-	pairingheap_remove(agg->timers, &from->timer);
 	se_agg_home_remove(from->generation->home, from->entry);
+}
+
+/* se_timers_sweep callback: all generations are still there. */
+static bool
+is_open(void *session)
+{
+	return (((SeSession *) session)->entry->flags & SE_ENTRY_USED) != 0;
 }
 
 /* Move n keys of the old generation; free it when it has none left. */
 void
-se_session_move_some(SeSessionAgg *agg, int n)
+se_session_move_some(SeSessionAgg * agg, int n)
 {
 	SeSessionGeneration *old = agg->old;
 
@@ -219,6 +206,7 @@ se_session_move_some(SeSessionAgg *agg, int n)
 	if (old->cursor < old->anchors->nentries)
 		return;
 	Assert(old->home->table->nused == 0);
+	se_timers_sweep(&agg->timers, is_open);
 	se_session_generation_free(agg, old);
 	agg->old = NULL;
 	agg->meta_dirty = true;
@@ -226,13 +214,14 @@ se_session_move_some(SeSessionAgg *agg, int n)
 
 /* Begin the next generation if it is time: more is gone than open. */
 void
-se_session_begin_generation(SeSessionAgg *agg)
+se_session_begin_generation(SeSessionAgg * agg)
 {
 	SeTable    *sessions = agg->current->home->table;
 	uint32		open = sessions->nused;
 
-	if (agg->old != NULL || (sessions->nentries - open <= open + LEAST_GONE &&
-							 agg->current->anchors->nentries <= 2 * open + LEAST_GONE))
+	if (agg->old != NULL ||
+		(sessions->nentries - open <= GONE_PER_OPEN * open + LEAST_GONE &&
+		 agg->current->anchors->nentries <= (GONE_PER_OPEN + 1) * open + LEAST_GONE))
 		return;
 	agg->old = agg->current;
 	agg->current = se_session_generation_new(agg, agg->old->number + 1);

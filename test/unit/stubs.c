@@ -14,7 +14,6 @@
 #include "base/compat.h"
 #include "catalog/pg_type.h"
 #include "harness.h"
-#include "lib/pairingheap.h"
 #include "miscadmin.h"
 #include "nodes/memnodes.h"
 #include "nodes/pg_list.h"
@@ -775,58 +774,6 @@ TransactionIdPrecedes(TransactionId id1, TransactionId id2)
 	return (int32) (id1 - id2) < 0;
 }
 #endif
-
-/* ------------------------------------------------------------- pairing heap: a plain list, searched */
-
-pairingheap *
-pairingheap_allocate(pairingheap_comparator compare, void *arg)
-{
-	pairingheap *heap = palloc(sizeof(pairingheap));
-
-	heap->ph_compare = compare;
-	heap->ph_arg = arg;
-	heap->ph_root = NULL;
-	return heap;
-}
-
-void
-pairingheap_add(pairingheap *heap, pairingheap_node *node)
-{
-	node->next_sibling = heap->ph_root;
-	heap->ph_root = node;
-}
-
-pairingheap_node *
-pairingheap_first(pairingheap *heap)
-{
-	pairingheap_node *first = heap->ph_root;
-
-	for (pairingheap_node *node = heap->ph_root; node != NULL; node = node->next_sibling)
-	{
-		if (heap->ph_compare(node, first, heap->ph_arg) > 0)
-			first = node;
-	}
-	return first;
-}
-
-void
-pairingheap_remove(pairingheap *heap, pairingheap_node *node)
-{
-	pairingheap_node **link = &heap->ph_root;
-
-	while (*link != node)
-		link = &(*link)->next_sibling;
-	*link = node->next_sibling;
-}
-
-pairingheap_node *
-pairingheap_remove_first(pairingheap *heap)
-{
-	pairingheap_node *first = pairingheap_first(heap);
-
-	pairingheap_remove(heap, first);
-	return first;
-}
 
 /* ---- time zones: those that a test makes ---- */
 
