@@ -38,6 +38,7 @@ static int	process(SeSessionAgg *agg, SeBatch *batch, int from);
 static int	find_windows(SeSessionAgg *agg, SeBatch *batch, int from);
 static bool row_end(const SeSessionAgg *agg, const SeBatch *batch, int row, SeTime *end);
 static void find_anchors(SeSessionAgg *agg, SeBatch *batch, int n);
+static bool touches_ended(SeSessionAgg *agg, SeBatch *batch, int row, SeEntry *anchor);
 static void place_row(SeSessionAgg *agg, SeBatch *batch, int row, SeEntry *anchor);
 static void apply_pending(SeSessionAgg *agg, SeBatch *batch);
 static void join_sessions(SeSessionAgg *agg, SeSession *session, SeSession *other);
@@ -216,13 +217,15 @@ process(SeSessionAgg *agg, SeBatch *batch, int from)
 	{
 		int			row = agg->rows[i];
 
-		if (agg->firing || batch->wm[row] > se_timers_first(&agg->timers))
+		/* What ended before is looked after below, unless the row would touch it. */
+		if (agg->firing || touches_ended(agg, batch, row, agg->anchors[i]))
 		{
 			apply_pending(agg, batch);
 			env->current_batch = NULL;
 			MemoryContextSwitchTo(old);
-			if (!advance(agg, batch->wm[row]))
+			if (!fire(agg, batch->wm[row]))
 			{
+				flush(agg);
 				MemoryContextReset(agg->scratch);
 				se_session_agg_publish(agg);
 				return row;
@@ -311,6 +314,21 @@ find_anchors(SeSessionAgg *agg, SeBatch *batch, int n)
 	}
 }
 
+/* Would the row touch a session that ended before its stamp? That one is over. */
+static bool
+touches_ended(SeSessionAgg *agg, SeBatch *batch, int row, SeEntry *anchor)
+{
+	SeSessionList *list = (SeSessionList *) se_entry_payload(agg->current->anchors, anchor);
+	uint32		n;
+	SeSession **sessions = se_session_list(list, &n);
+	uint32		first;
+
+	if (n == 0 || sessions[0]->end >= batch->wm[row])
+		return false;
+	first = se_session_first_touching(list, DatumGetTimestamp(se_batch_values(batch, row)[agg->node->time_column]));
+	return first < n && sessions[first]->end < batch->wm[row];
+}
+
 /* Find or make the session of a row; it waits for apply_pending. */
 static void
 place_row(SeSessionAgg *agg, SeBatch *batch, int row, SeEntry *anchor)
@@ -384,16 +402,11 @@ advance(SeSessionAgg *agg, SeTime h)
 {
 	SeTime		out = h == SE_TIME_MAX || h == SE_TIME_MIN ? h : h - 1;
 
-	if (agg->firing || h > se_timers_first(&agg->timers))
-	{
-		se_env_state_touched(agg->op.env);
-		agg->meta_dirty = true;
-		agg->fire_to = h;
-		agg->firing = true;
-		if (agg->op.env->output_full || !fire(agg, h))
-			return false;
-		agg->firing = false;
-	}
+	bool		all = fire(agg, h);
+
+	flush(agg);
+	if (!all)
+		return false;
 	if (out > agg->op.watermark_out)
 	{
 		agg->meta_dirty = true;
@@ -402,14 +415,25 @@ advance(SeSessionAgg *agg, SeTime h)
 	return true;
 }
 
-/* Emit the sessions that ended before h, in order of their ends. */
+/*
+ * Emit the sessions that ended before h, in order of their ends; false if the output is
+ * full before all are. The last ones wait for flush, which the caller sees to.
+ */
 static bool
 fire(SeSessionAgg *agg, SeTime h)
 {
+	if (!agg->firing && se_timers_first(&agg->timers) >= h)
+		return true;
+	se_env_state_touched(agg->op.env);
+	agg->meta_dirty = true;
+	agg->firing = true;
+	agg->fire_to = h;
 	while (se_timers_first(&agg->timers) < h)
 	{
 		SeSession  *session = agg->timers.timers[0].what;
 
+		if (agg->op.env->output_full)
+			return false;
 		if (agg->timers.n > 1)
 			__builtin_prefetch(agg->timers.timers[1].what);
 		if (!(session->entry->flags & SE_ENTRY_USED))
@@ -422,19 +446,16 @@ fire(SeSessionAgg *agg, SeTime h)
 			se_timers_delay_first(&agg->timers, session->end);
 			continue;
 		}
+		emit_session(agg, session);
+		se_timers_remove_first(&agg->timers);
+		se_session_close(agg, session);
 		if (agg->out->nrows == agg->out->capacity)
 		{
 			flush(agg);
 			CHECK_FOR_INTERRUPTS();
-			if (agg->op.env->output_full)
-				return false;
 		}
-		emit_session(agg, session);
-		se_timers_remove_first(&agg->timers);
-		se_session_close(agg, session);
 	}
-	flush(agg);
-	se_session_agg_publish(agg);
+	agg->firing = false;
 	return true;
 }
 

@@ -40,7 +40,7 @@ typedef struct SeSession
 	SeEntry    *entry;			/* its own */
 	SeEntry    *anchor;
 	struct SeSessionGeneration *generation;
-}			SeSession;
+} SeSession;
 
 #define SE_SESSION_SAVED (2 * sizeof(SeTime))
 
@@ -51,7 +51,7 @@ typedef struct SeSessionList
 	uint32		room;			/* of many */
 	SeSession  *one;			/* if there is one only */
 	SeSession **many;
-}			SeSessionList;
+} SeSessionList;
 
 typedef struct SeSessionGeneration
 {
@@ -59,14 +59,14 @@ typedef struct SeSessionGeneration
 	SeAggHome  *home;			/* keys and number of the session -> accumulators, SeSession */
 	SeTable    *anchors;		/* keys -> SeSessionList */
 	uint32		cursor;			/* anchors before it have moved on */
-}			SeSessionGeneration;
+} SeSessionGeneration;
 
 typedef struct SeSessionAgg
 {
 	SeOperator	op;
 
 	/* settings: never change */
-	const		SeSessionAggNode *node;
+	const SeSessionAggNode *node;
 	SeAggSet   *set;
 	SeKeys	   *keys;
 	SeKeys	   *session_keys;	/* keys, then the session's number */
@@ -105,37 +105,37 @@ typedef struct SeSessionAgg
 	int		   *pending_rows;
 	SeEntry   **pending_entries;
 	char	  **pending_accs;
-}			SeSessionAgg;
+} SeSessionAgg;
 
 static inline SeSession *
-se_session_of_entry(const SeSessionAgg * agg, const SeSessionGeneration * generation, SeEntry *entry)
+se_session_of_entry(const SeSessionAgg *agg, const SeSessionGeneration *generation, SeEntry *entry)
 {
 	return (SeSession *) (se_entry_payload(generation->home->table, entry) + agg->set->payload_size);
 }
 
 static inline char *
-se_session_acc(const SeSessionAgg * agg, const SeSession * session)
+se_session_acc(const SeSessionAgg *agg, const SeSession *session)
 {
 	return (char *) session - agg->set->payload_size;
 }
 
 /* session_agg.c */
-extern void se_session_agg_publish(SeSessionAgg * agg);
+extern void se_session_agg_publish(SeSessionAgg *agg);
 
 /* session_key.c: one session more or less */
-extern SeSession * *se_session_list(SeSessionList * list, uint32 *n);
-extern uint32 se_session_first_touching(SeSessionList * list, SeTime start);
-extern SeSession * se_session_open(SeSessionAgg * agg, SeSessionGeneration * generation, SeEntry *anchor,
-								   SeTime start, SeTime end);
-extern void se_session_link(SeSessionAgg * agg, SeSessionGeneration * generation, SeEntry *anchor, SeSession * session);
-extern void se_session_close(SeSessionAgg * agg, SeSession * session);
+extern SeSession **se_session_list(SeSessionList *list, uint32 *n);
+extern uint32 se_session_first_touching(SeSessionList *list, SeTime start);
+extern SeSession *se_session_open(SeSessionAgg *agg, SeSessionGeneration *generation, SeEntry *anchor,
+								  SeTime start, SeTime end);
+extern void se_session_link(SeSessionAgg *agg, SeSessionGeneration *generation, SeEntry *anchor, SeSession *session);
+extern void se_session_close(SeSessionAgg *agg, SeSession *session);
 
 /* session_key.c: generations */
-extern SeSessionGeneration * se_session_generation_new(SeSessionAgg * agg, uint32 number);
-extern void se_session_generation_free(SeSessionAgg * agg, SeSessionGeneration * generation);
-extern void se_session_move_key(SeSessionAgg * agg, SeEntry *old_anchor, SeEntry *anchor);
-extern void se_session_move_some(SeSessionAgg * agg, int n);
-extern void se_session_begin_generation(SeSessionAgg * agg);
+extern SeSessionGeneration *se_session_generation_new(SeSessionAgg *agg, uint32 number);
+extern void se_session_generation_free(SeSessionAgg *agg, SeSessionGeneration *generation);
+extern void se_session_move_key(SeSessionAgg *agg, SeEntry *old_anchor, SeEntry *anchor);
+extern void se_session_move_some(SeSessionAgg *agg, int n);
+extern void se_session_begin_generation(SeSessionAgg *agg);
 
 /* session_state.c */
 extern void se_session_state_prepare(SeOperator *op);

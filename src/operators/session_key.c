@@ -18,13 +18,13 @@
 #define GONE_PER_OPEN 2
 #define LEAST_GONE 1024
 
-static void insert_at(SeSessionGeneration * generation, SeSessionList * list, uint32 at, SeSession * session);
-static void unlink_session(SeSession * session);
-static void copy_session(SeSessionAgg * agg, SeSession * from, SeEntry *anchor);
+static void insert_at(SeSessionGeneration *generation, SeSessionList *list, uint32 at, SeSession *session);
+static void unlink_session(SeSession *session);
+static void copy_session(SeSessionAgg *agg, SeSession *from, SeEntry *anchor);
 
 /* The sessions of an anchor, as an array. */
 SeSession **
-se_session_list(SeSessionList * list, uint32 *n)
+se_session_list(SeSessionList *list, uint32 *n)
 {
 	*n = list->n;
 	return list->n == 1 ? &list->one : list->many;
@@ -32,7 +32,7 @@ se_session_list(SeSessionList * list, uint32 *n)
 
 /* The first session that ends at `start` or later. */
 uint32
-se_session_first_touching(SeSessionList * list, SeTime start)
+se_session_first_touching(SeSessionList *list, SeTime start)
 {
 	uint32		high;
 	SeSession **sessions = se_session_list(list, &high);
@@ -52,7 +52,7 @@ se_session_first_touching(SeSessionList * list, SeTime start)
 
 /* A new session without rows. The anchor's keys become the session's. */
 SeSession *
-se_session_open(SeSessionAgg * agg, SeSessionGeneration * generation, SeEntry *anchor, SeTime start, SeTime end)
+se_session_open(SeSessionAgg *agg, SeSessionGeneration *generation, SeEntry *anchor, SeTime start, SeTime end)
 {
 	int			nkeys = agg->keys->n;
 	uint32		hash = anchor->hash ^ (uint32) agg->next_number * 0x9E3779B1u;
@@ -64,7 +64,7 @@ se_session_open(SeSessionAgg * agg, SeSessionGeneration * generation, SeEntry *a
 	agg->session_values[nkeys] = Int64GetDatum(agg->next_number++);
 	agg->session_nulls[nkeys] = false;
 	/* Nobody looks for a session by its key, so any hash will do. */
-	entry = se_table_get(generation->home->table, hash, agg->session_values, agg->session_nulls);
+	entry = se_table_add(generation->home->table, hash, agg->session_values, agg->session_nulls);
 	session = se_session_of_entry(agg, generation, entry);
 	session->start = start;
 	session->end = end;
@@ -75,7 +75,7 @@ se_session_open(SeSessionAgg * agg, SeSessionGeneration * generation, SeEntry *a
 
 /* Put a session into its anchor's list and among the timers. */
 void
-se_session_link(SeSessionAgg * agg, SeSessionGeneration * generation, SeEntry *anchor, SeSession * session)
+se_session_link(SeSessionAgg *agg, SeSessionGeneration *generation, SeEntry *anchor, SeSession *session)
 {
 	SeSessionList *list = (SeSessionList *) se_entry_payload(generation->anchors, anchor);
 
@@ -86,7 +86,7 @@ se_session_link(SeSessionAgg * agg, SeSessionGeneration * generation, SeEntry *a
 }
 
 static void
-insert_at(SeSessionGeneration * generation, SeSessionList * list, uint32 at, SeSession * session)
+insert_at(SeSessionGeneration *generation, SeSessionList *list, uint32 at, SeSession *session)
 {
 	if (list->n == 0)
 	{
@@ -115,14 +115,14 @@ insert_at(SeSessionGeneration * generation, SeSessionList * list, uint32 at, SeS
 
 /* The session is over, or part of another one. */
 void
-se_session_close(SeSessionAgg * agg, SeSession * session)
+se_session_close(SeSessionAgg *agg, SeSession *session)
 {
 	unlink_session(session);
 	se_agg_home_remove(session->generation->home, session->entry);
 }
 
 static void
-unlink_session(SeSession * session)
+unlink_session(SeSession *session)
 {
 	SeSessionList *list = (SeSessionList *) se_entry_payload(session->generation->anchors, session->anchor);
 	uint32		n;
@@ -137,7 +137,7 @@ unlink_session(SeSession * session)
 }
 
 SeSessionGeneration *
-se_session_generation_new(SeSessionAgg * agg, uint32 number)
+se_session_generation_new(SeSessionAgg *agg, uint32 number)
 {
 	MemoryContext old = MemoryContextSwitchTo(agg->op.env->memory);
 	SeSessionGeneration *generation = palloc0(sizeof(SeSessionGeneration));
@@ -151,7 +151,7 @@ se_session_generation_new(SeSessionAgg * agg, uint32 number)
 }
 
 void
-se_session_generation_free(SeSessionAgg * agg, SeSessionGeneration * generation)
+se_session_generation_free(SeSessionAgg *agg, SeSessionGeneration *generation)
 {
 	se_table_free(generation->anchors);
 	se_agg_home_free(agg->set, generation->home);
@@ -160,7 +160,7 @@ se_session_generation_free(SeSessionAgg * agg, SeSessionGeneration * generation)
 
 /* The sessions of a key of the old generation go to its anchor in the current one. */
 void
-se_session_move_key(SeSessionAgg * agg, SeEntry *old_anchor, SeEntry *anchor)
+se_session_move_key(SeSessionAgg *agg, SeEntry *old_anchor, SeEntry *anchor)
 {
 	SeSessionList *list = (SeSessionList *) se_entry_payload(agg->old->anchors, old_anchor);
 	uint32		n;
@@ -172,7 +172,7 @@ se_session_move_key(SeSessionAgg * agg, SeEntry *old_anchor, SeEntry *anchor)
 }
 
 static void
-copy_session(SeSessionAgg * agg, SeSession * from, SeEntry *anchor)
+copy_session(SeSessionAgg *agg, SeSession *from, SeEntry *anchor)
 {
 	SeSession  *to = se_session_open(agg, agg->current, anchor, from->start, from->end);
 
@@ -190,7 +190,7 @@ is_open(void *session)
 
 /* Move n keys of the old generation; free it when it has none left. */
 void
-se_session_move_some(SeSessionAgg * agg, int n)
+se_session_move_some(SeSessionAgg *agg, int n)
 {
 	SeSessionGeneration *old = agg->old;
 
@@ -214,7 +214,7 @@ se_session_move_some(SeSessionAgg * agg, int n)
 
 /* Begin the next generation if it is time: more is gone than open. */
 void
-se_session_begin_generation(SeSessionAgg * agg)
+se_session_begin_generation(SeSessionAgg *agg)
 {
 	SeTable    *sessions = agg->current->home->table;
 	uint32		open = sessions->nused;

@@ -122,6 +122,12 @@ se_table_get(SeTable *table, uint32 hash, const Datum *values, const bool *nulls
 	return entry;
 }
 
+SeEntry *
+se_table_add(SeTable *table, uint32 hash, const Datum *values, const bool *nulls)
+{
+	return add_entry(table, table->nentries, hash, values, nulls);
+}
+
 /*
  * A large table costs two cache misses per row. They overlap when the slots of all
  * rows are asked for first, then the entries these name, and only then are keys

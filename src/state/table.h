@@ -84,6 +84,9 @@ extern SeEntry *se_table_get(SeTable *table, uint32 hash, const Datum *values, c
 extern void se_table_get_rows(SeTable *table, const uint32 *hashes, const Datum *values,
 							  const bool *nulls, int n, SeEntry **entries);
 
+/* A new entry for a prepared key that is known not to be there. */
+extern SeEntry *se_table_add(SeTable *table, uint32 hash, const Datum *values, const bool *nulls);
+
 /* Restore: the entry with this index; ERROR (data_corrupted) if it has another key. */
 extern SeEntry *se_table_put_at(SeTable *table, uint32 index, uint32 hash,
 								const Datum *values, const bool *nulls);

@@ -11,11 +11,11 @@
 
 #define CHILDREN 4
 
-static void sift_up(SeTimers * timers, uint32 at, SeTimer timer);
-static void sift_down(SeTimers * timers, uint32 at, SeTimer timer);
+static void sift_up(SeTimers *timers, uint32 at, SeTimer timer);
+static void sift_down(SeTimers *timers, uint32 at, SeTimer timer);
 
 void
-se_timers_init(SeTimers * timers, SeArena *arena)
+se_timers_init(SeTimers *timers, SeArena *arena)
 {
 	timers->arena = arena;
 	timers->timers = NULL;
@@ -24,7 +24,7 @@ se_timers_init(SeTimers * timers, SeArena *arena)
 }
 
 void
-se_timers_add(SeTimers * timers, SeTime at, void *what)
+se_timers_add(SeTimers *timers, SeTime at, void *what)
 {
 	SeTimer		timer = {at, what};
 
@@ -45,7 +45,7 @@ se_timers_add(SeTimers * timers, SeTime at, void *what)
 }
 
 void
-se_timers_remove_first(SeTimers * timers)
+se_timers_remove_first(SeTimers *timers)
 {
 	Assert(timers->n > 0);
 	timers->n--;
@@ -54,7 +54,7 @@ se_timers_remove_first(SeTimers * timers)
 }
 
 void
-se_timers_delay_first(SeTimers * timers, SeTime at)
+se_timers_delay_first(SeTimers *timers, SeTime at)
 {
 	SeTimer		timer = {at, timers->timers[0].what};
 
@@ -63,7 +63,7 @@ se_timers_delay_first(SeTimers * timers, SeTime at)
 }
 
 void
-se_timers_sweep(SeTimers * timers, bool (*keep) (void *what))
+se_timers_sweep(SeTimers *timers, bool (*keep) (void *what))
 {
 	uint32		kept = 0;
 
@@ -82,7 +82,7 @@ se_timers_sweep(SeTimers * timers, bool (*keep) (void *what))
 
 /* Put a timer where its time belongs, from a place that is free. */
 static void
-sift_up(SeTimers * timers, uint32 at, SeTimer timer)
+sift_up(SeTimers *timers, uint32 at, SeTimer timer)
 {
 	while (at > 0)
 	{
@@ -97,7 +97,7 @@ sift_up(SeTimers * timers, uint32 at, SeTimer timer)
 }
 
 static void
-sift_down(SeTimers * timers, uint32 at, SeTimer timer)
+sift_down(SeTimers *timers, uint32 at, SeTimer timer)
 {
 	for (;;)
 	{

@@ -18,7 +18,7 @@ typedef struct SeTimer
 {
 	SeTime		at;
 	void	   *what;
-}			SeTimer;
+} SeTimer;
 
 typedef struct SeTimers
 {
@@ -26,24 +26,24 @@ typedef struct SeTimers
 	SeTimer    *timers;
 	uint32		n;
 	uint32		room;
-}			SeTimers;
+} SeTimers;
 
 /* An empty heap whose memory is the arena's. */
-extern void se_timers_init(SeTimers * timers, SeArena *arena);
+extern void se_timers_init(SeTimers *timers, SeArena *arena);
 
 /* May raise (53200, state_memory), and then has changed nothing. */
-extern void se_timers_add(SeTimers * timers, SeTime at, void *what);
+extern void se_timers_add(SeTimers *timers, SeTime at, void *what);
 
 /* The first of a heap that is not empty: take it off, or let it be due later. */
-extern void se_timers_remove_first(SeTimers * timers);
-extern void se_timers_delay_first(SeTimers * timers, SeTime at);
+extern void se_timers_remove_first(SeTimers *timers);
+extern void se_timers_delay_first(SeTimers *timers, SeTime at);
 
 /* Keep the timers whose things are kept. */
-extern void se_timers_sweep(SeTimers * timers, bool (*keep) (void *what));
+extern void se_timers_sweep(SeTimers *timers, bool (*keep) (void *what));
 
 /* SE_TIME_MAX if there is none. */
 static inline SeTime
-se_timers_first(const SeTimers * timers)
+se_timers_first(const SeTimers *timers)
 {
 	return timers->n == 0 ? SE_TIME_MAX : timers->timers[0].at;
 }
