@@ -20,7 +20,7 @@
 
 static void read_items(SePlan *plan, List *items);
 static void read_item(SePlan *plan, Node *item);
-static void read_join(SePlan *plan, JoinExpr * join);
+static void read_join(SePlan *plan, JoinExpr *join);
 static void read_entry(SePlan *plan, int rti);
 static void read_relation(SePlan *plan, int rti);
 static void read_function(SePlan *plan, int rti);
@@ -74,7 +74,7 @@ read_item(SePlan *plan, Node *item)
 }
 
 static void
-read_join(SePlan *plan, JoinExpr * join)
+read_join(SePlan *plan, JoinExpr *join)
 {
 	if (join->jointype != JOIN_INNER && is_window_function(plan, join->rarg))
 		ereport(ERROR,

@@ -28,7 +28,7 @@ typedef struct CheckContext
 
 static bool check_walker(Node *node, CheckContext *context);
 static bool check_function(Oid function, void *arg);
-static void check_value_function(const SQLValueFunction * function, CheckContext *context);
+static void check_value_function(const SQLValueFunction *function, CheckContext *context);
 static bool is_clock_function(Oid function);
 static bool is_session_function(Oid function);
 static bool is_sequence_function(Oid function);
@@ -124,7 +124,7 @@ check_function(Oid function, void *arg)
 
 /* CURRENT_DATE, CURRENT_USER and their like. */
 static void
-check_value_function(const SQLValueFunction * function, CheckContext *context)
+check_value_function(const SQLValueFunction *function, CheckContext *context)
 {
 	context->node = (Node *) function;
 	switch (function->op)

@@ -83,7 +83,7 @@ extern void se_from_clause_read(SePlan *plan);
 extern void se_window_call_read(SePlan *plan, int rti);
 
 /* session_call.c: session(); and what it cannot be without */
-extern void se_session_call_read(SePlan *plan, const FuncExpr * call, List *arguments);
+extern void se_session_call_read(SePlan *plan, const FuncExpr *call, List *arguments);
 extern bool se_session_gap_is_constant(const SePlan *plan, int64 *usecs);
 extern void se_session_refuse_ungrouped(SePlan *plan) SE_NORETURN;
 extern void se_session_refuse_row_window(SePlan *plan, const void *where) SE_NORETURN;

@@ -16,7 +16,7 @@
 
 /* Take the gap: a constant is checked here, an expression for every row. */
 void
-se_session_call_read(SePlan *plan, const FuncExpr * call, List *arguments)
+se_session_call_read(SePlan *plan, const FuncExpr *call, List *arguments)
 {
 	Node	   *gap = lsecond(arguments);
 	ParseCallbackState callback;

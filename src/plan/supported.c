@@ -27,7 +27,7 @@ static void check_distinct(SePlan *plan);
 static void check_grouping(SePlan *plan);
 static void check_locking(SePlan *plan);
 static bool check_expression(Node *node, SePlan *plan);
-static void refuse_sublink(SePlan *plan, const SubLink * sublink);
+static void refuse_sublink(SePlan *plan, const SubLink *sublink);
 static void refuse_set_returning(SePlan *plan, Node *node, Oid function);
 static void check_target_type(SePlan *plan, TargetEntry *target);
 
@@ -265,7 +265,7 @@ check_expression(Node *node, SePlan *plan)
 }
 
 static void
-refuse_sublink(SePlan *plan, const SubLink * sublink)
+refuse_sublink(SePlan *plan, const SubLink *sublink)
 {
 	const char *what;
 

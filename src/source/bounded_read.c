@@ -120,7 +120,7 @@ static void begin_scan(ForeignScanState *node, int eflags);
 static TupleTableSlot *next_row(ForeignScanState *node);
 static void rescan(ForeignScanState *node);
 static void end_scan(ForeignScanState *node);
-static void explain_scan(ForeignScanState *node, ExplainState * es);
+static void explain_scan(ForeignScanState *node, ExplainState *es);
 static void start_reading(BoundedScan *scan);
 static void stop_reading(BoundedScan *scan);
 static bool next_message(BoundedScan *scan);
@@ -133,7 +133,7 @@ static Unpack *make_unpack(BoundedScan *scan, MemoryContext memory, const SeLayo
 static void forget_scan(void *arg);
 
 void
-se_bounded_read_fill(FdwRoutine * routine)
+se_bounded_read_fill(FdwRoutine *routine)
 {
 	routine->GetForeignRelSize = estimate_size;
 	routine->GetForeignPaths = make_path;
@@ -299,7 +299,7 @@ end_scan(ForeignScanState *node)
 }
 
 static void
-explain_scan(ForeignScanState *node, ExplainState * es)
+explain_scan(ForeignScanState *node, ExplainState *es)
 {
 	BoundedScan *scan = node->fdw_state;
 

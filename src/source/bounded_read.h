@@ -13,7 +13,7 @@
 #include "storage/itemptr.h"
 
 /* Set the scan callbacks of a handler's routine. */
-extern void se_bounded_read_fill(FdwRoutine * routine);
+extern void se_bounded_read_fill(FdwRoutine *routine);
 
 /*
  * A reader, in `memory`, over what the WAL still holds of streams (Oid list) from `since` on. Registers a hold, which

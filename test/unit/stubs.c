@@ -827,7 +827,7 @@ pg_get_timezone_name(pg_tz *zone)
 }
 
 int
-pg_next_dst_boundary(const pg_time_t * t, long int *before, int *before_is_dst, pg_time_t * boundary,
+pg_next_dst_boundary(const pg_time_t *t, long int *before, int *before_is_dst, pg_time_t *boundary,
 					 long int *after, int *after_is_dst, const pg_tz *zone)
 {
 	int			i = 0;
