@@ -91,6 +91,13 @@ se_calendar_instant(const SeCalendar *calendar, SeTime c)
 						 add(calendar->months ? month_local(c) : c, calendar->shift));
 }
 
+bool
+se_calendar_is_regular(const SeCalendar *calendar, SeTime a, SeTime b)
+{
+	return !calendar->months && known.zone == calendar->zone &&
+		a >= known.from && a + known.offset >= known.peak && b < known.to;
+}
+
 /* The latest local time that the clock has shown by t. */
 static SeTime
 local_count(pg_tz *zone, SeTime t)

@@ -41,4 +41,10 @@ extern SeTime se_calendar_count(const SeCalendar *calendar, SeTime t);
 /* The first instant at which the count is c or more; SE_TIME_MIN, SE_TIME_MAX as above. */
 extern SeTime se_calendar_instant(const SeCalendar *calendar, SeTime c);
 
+/*
+ * Is it known that each count from that of a to that of b has an instant of its own?
+ * Cheap: true only within the remembered stretch of time, and never for months.
+ */
+extern bool se_calendar_is_regular(const SeCalendar *calendar, SeTime a, SeTime b);
+
 #endif							/* SE_CALENDAR_H */

@@ -122,8 +122,12 @@ se_window_ended(const SeWindow *w, SeTime ts, SeTime wm, bool *all)
 	*all = last <= wm;
 	if (end > wm)
 		return 0;
+	/* ends are one slide (or step) apart, and in a calendar some may be the same */
+	wm = Min(last, wm);
 	if (w->calendar.zone == NULL)
-		return (Min(last, wm) - end) / w->slide + 1;	/* ends are one slide (or step) apart */
+		return (wm - end) / w->slide + 1;
+	if (se_calendar_is_regular(&w->calendar, ts, wm))
+		return (se_calendar_count(&w->calendar, wm) - se_calendar_count(&w->calendar, end)) / w->slide + 1;
 	for (;;)
 	{
 		n++;

@@ -19,6 +19,8 @@ my %query = (
 	rows => "SELECT client, n, k, v FROM %s WHERE k <> 3",
 	groups => "SELECT client, count(*) AS rows, sum(v) AS total, min(n) AS first, max(n) AS last FROM %s GROUP BY client",
 	windows => "SELECT window_start, k, count(*) AS rows, sum(v) AS total, count(DISTINCT client) AS clients FROM %s, tumble(ts, interval '1 minute') GROUP BY window_start, window_end, k",
+	days => "SELECT window_start, k, count(*) AS rows, max(window_end) AS last FROM %s, cumulate(ts, interval '1 day', interval '1 month', timezone => 'Asia/Kathmandu') GROUP BY window_start, k",
+	locals => "SELECT window_end, sum(v) AS total, max(n) AS top FROM %s, hop(ts, interval '20 s', interval '1 minute', timezone => 'Asia/Kathmandu') GROUP BY window_end",
 	hops => "SELECT window_start, window_end, count(*) AS rows, max(v) AS top FROM %s, hop(ts, interval '20 s', interval '1 minute') GROUP BY window_start, window_end");
 
 $node->twin('e');
@@ -43,8 +45,9 @@ for my $round (1 .. 3)
 }
 
 $node->sql(q{SELECT stream_engine.emit_watermark('e', 'infinity')});
-$node->refresh('windows', 'hops');
-$node->equals_oracle($_, sprintf($query{$_}, 'e_twin'), 'at the end') foreach qw(windows hops);
+my @closed = qw(windows hops days locals);
+$node->refresh(@closed);
+$node->equals_oracle($_, sprintf($query{$_}, 'e_twin'), 'at the end') foreach @closed;
 is($node->sql(q{SELECT count(*) FROM stream_engine.job_errors WHERE sqlstate <> '57P01'}), '0', 'no view met an error but being terminated');
 
 $node->stop;
