@@ -7,6 +7,8 @@
 #ifndef SE_COMPAT_H
 #define SE_COMPAT_H
 
+#include <limits.h>
+
 #include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/xloginsert.h"
@@ -150,6 +152,17 @@ se_compat_slot_acquire(const char *name)
 	ReplicationSlotAcquire(name, true, false);
 #else
 	ReplicationSlotAcquire(name, true);
+#endif
+}
+
+/* After so many milliseconds in which nobody holds it a slot is given up; 0 = never. */
+static inline int
+se_compat_idle_slot_timeout(void)
+{
+#if PG_VERSION_NUM >= 180000
+	return Min(idle_replication_slot_timeout_secs, INT_MAX / 1000) * 1000;
+#else
+	return 0;
 #endif
 }
 

@@ -36,10 +36,9 @@
 #include "utils/timestamp.h"
 
 #define MOVE_MS 2000
-/* Moved also without progress, so that PostgreSQL 18 does not take it for forgotten. */
-#define TOUCH_MS 60000
 
 static XLogRecPtr need_of_job(const SeJobMeta *meta);
+static long touch_in(TimestampTz now);
 
 /* Of this process: what the slot was last moved to, and when. */
 static XLogRecPtr moved_to = InvalidXLogRecPtr;
@@ -160,8 +159,8 @@ se_retain_apply(const SeRetainNeed *need, XLogRecPtr hold, bool *kept)
 	if (need->lsn >= slot || slot == InvalidXLogRecPtr)
 	{
 		*kept = slot != InvalidXLogRecPtr;
-		if (need->lsn <= moved_to && !TimestampDifferenceExceeds(moved_at, now, TOUCH_MS))
-			return -1;
+		if (need->lsn <= moved_to && touch_in(now) != 0)
+			return touch_in(now);
 		if (!TimestampDifferenceExceeds(moved_at, now, MOVE_MS))
 			return MOVE_MS - TimestampDifferenceMilliseconds(moved_at, now);
 	}
@@ -173,5 +172,16 @@ se_retain_apply(const SeRetainNeed *need, XLogRecPtr hold, bool *kept)
 	*kept = true;
 	moved_to = need->lsn;
 	moved_at = now;
-	return -1;
+	return touch_in(now);
+}
+
+/* Milliseconds until the slot must be moved even without progress, or PostgreSQL 18 takes it for idle; -1 = need not be. */
+static long
+touch_in(TimestampTz now)
+{
+	int			timeout = se_compat_idle_slot_timeout();
+
+	if (timeout == 0)
+		return -1;
+	return TimestampDifferenceMilliseconds(now, TimestampTzPlusMilliseconds(moved_at, timeout / 3));
 }
