@@ -245,6 +245,9 @@ CREATE FUNCTION stream_engine.live_operators(
         OUT job oid, OUT operator int, OUT kind text, OUT rows_in bigint, OUT rows_out bigint,
         OUT watermark timestamptz, OUT state_bytes bigint, OUT state_entries bigint)
     RETURNS SETOF record LANGUAGE c STRICT VOLATILE AS 'MODULE_PATHNAME', 'stream_engine_live_operators';
+CREATE FUNCTION stream_engine.wal_needed_from("position" bytea) RETURNS pg_lsn
+    LANGUAGE c STRICT IMMUTABLE AS 'MODULE_PATHNAME', 'stream_engine_wal_needed_from';
+COMMENT ON FUNCTION stream_engine.wal_needed_from(bytea) IS 'where reading begins from a stored position of a source; NULL if it needs no WAL';
 CREATE FUNCTION stream_engine.why_waiting() RETURNS text
     LANGUAGE c STRICT VOLATILE AS 'MODULE_PATHNAME', 'stream_engine_why_waiting';
 CREATE FUNCTION stream_engine.describe_position("position" bytea) RETURNS text
@@ -308,17 +311,19 @@ CREATE VIEW stream_engine.job_streams AS
 CREATE VIEW stream_engine.sources WITH (security_barrier) AS
     SELECT j.job::regclass AS view, p.unit, p.source, s.stream,
            stream_engine.describe_position(p."position") AS "position",
-           l.read_lsn, l.reflected_lsn, l.restart_lsn,
+           l.read_lsn, l.reflected_lsn, k.lsn AS restart_lsn,
            greatest(pg_wal_lsn_diff(n.lsn, l.reflected_lsn), 0)::bigint AS lag_bytes,
            CASE WHEN l.reflected_lsn >= l.announced_lsn OR l.announced_lsn IS NULL THEN interval '0'
                 ELSE greatest(clock_timestamp() - l.source_time, interval '0') END AS lag_time,
-           greatest(pg_wal_lsn_diff(n.lsn, l.restart_lsn), 0)::bigint AS retained_bytes,
+           greatest(pg_wal_lsn_diff(n.lsn, k.lsn), 0)::bigint AS retained_bytes,
            w.pid AS oldest_writer, w.xact_start AS oldest_writer_since,
            l.watermark, p.rows_in, p.late_rows, p.late_pairs, l.skipped_transactions
     FROM stream_engine.job_catalog j
          JOIN pg_catalog.pg_class c ON c.oid = j.job
          JOIN stream_engine.job_positions p ON p.job = j.job
          LEFT JOIN stream_engine.live_jobs() l ON l.job = j.job
+         CROSS JOIN LATERAL (
+             SELECT CASE WHEN l.state IS DISTINCT FROM 'dormant' THEN stream_engine.wal_needed_from(p."position") END AS lsn) k
          LEFT JOIN (
              SELECT r.job, min(r.stream)::regclass AS stream FROM stream_engine.job_streams r GROUP BY r.job
              HAVING count(*) = 1) s ON s.job = j.job
@@ -350,8 +355,13 @@ CREATE VIEW stream_engine.streams WITH (security_barrier) AS
          LEFT JOIN (
              SELECT stream, min(since) AS since FROM stream_engine.stream_layouts GROUP BY stream) b ON b.stream = c.oid
          LEFT JOIN LATERAL (
-             SELECT array_agg(r.job::regclass ORDER BY r.job::text) AS views, min(l.restart_lsn) AS restart_lsn
-             FROM stream_engine.job_streams r LEFT JOIN stream_engine.live_jobs() l ON l.job = r.job
+             SELECT array_agg(r.job::regclass ORDER BY r.job::text) AS views, min(k.lsn) AS restart_lsn
+             FROM stream_engine.job_streams r
+                  LEFT JOIN stream_engine.live_jobs() l ON l.job = r.job
+                  LEFT JOIN LATERAL (
+                      SELECT min(stream_engine.wal_needed_from(p."position")) AS lsn
+                      FROM stream_engine.job_positions p
+                      WHERE p.job = r.job AND l.state IS DISTINCT FROM 'dormant') k ON true
              WHERE r.stream = c.oid) v ON true
          LEFT JOIN LATERAL (
              SELECT k.pid, coalesce(a.xact_start, x.prepared) AS since, x.gid

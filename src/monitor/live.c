@@ -34,6 +34,7 @@
 SE_FUNCTION_INFO_V1(stream_engine_live_jobs);
 SE_FUNCTION_INFO_V1(stream_engine_live_operators);
 SE_FUNCTION_INFO_V1(stream_engine_describe_position);
+SE_FUNCTION_INFO_V1(stream_engine_wal_needed_from);
 SE_FUNCTION_INFO_V1(stream_engine_why_waiting);
 
 #define MAX_COLUMNS 32
@@ -169,6 +170,18 @@ stream_engine_live_operators(PG_FUNCTION_ARGS)
 		}
 	}
 	return (Datum) 0;
+}
+
+/* Where reading from a stored position begins; NULL if its source needs no WAL. */
+Datum
+stream_engine_wal_needed_from(PG_FUNCTION_ARGS)
+{
+	bytea	   *bytes = PG_GETARG_BYTEA_PP(0);
+	XLogRecPtr	from = se_source_needs_wal(VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes));
+
+	if (from == InvalidXLogRecPtr || from == PG_UINT64_MAX)
+		PG_RETURN_NULL();
+	PG_RETURN_LSN(from);
 }
 
 /* What the server lacks for jobs that have no slot; NULL = nothing. */

@@ -124,6 +124,8 @@ stream_engine_standby_main(Datum arg)
 		TimestampTz now = GetCurrentTimestamp();
 
 		ResetLatch(MyLatch);
+		if (ConfigReloadPending)
+			next = 0;			/* what is needed may be another thing now */
 		se_worker_between();
 		if (!RecoveryInProgress())
 			proc_exit(0);

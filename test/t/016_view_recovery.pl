@@ -108,7 +108,7 @@ $node->stop;
 $node = recover('by_time', "recovery_target_time = '$here'\nwal_keep_size = 0\n");
 $node->wait_until('SELECT pg_is_wal_replay_paused()', 'the target is reached');
 is($node->sql('SELECT count(*), max(client) FROM s_twin'), '4000|4', 'recovered to the time');
-$node->wait_until(q{SELECT restart_lsn <= (SELECT min(split_part(position, ' ', 1)::pg_lsn) FROM stream_engine.sources)
+$node->wait_until(q{SELECT restart_lsn <= (SELECT min(restart_lsn) FROM stream_engine.sources)
 	FROM pg_replication_slots WHERE slot_name = 'stream_engine_standby'}, 'the slot keeps what the views need');
 $node->sql('SELECT pg_wal_replay_resume()');
 wait_recovered($node);

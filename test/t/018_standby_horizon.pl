@@ -18,12 +18,17 @@ bless $standby, 'StreamEngine';
 my $slot = q{SELECT restart_lsn FROM pg_replication_slots WHERE slot_name = 'stream_engine_standby'};
 $standby->wait_until(qq{SELECT count(*) = 1 FROM ($slot) x}, 'the slot of the standby');
 
-# After this many more passes the slot has followed, if nothing holds it.
+# After some passes the slot has followed, if nothing holds it. Reloading the configuration begins one.
 sub passes
 {
-	$standby->fault_set('standby-pass', 'count');
-	$standby->wait_fault('standby-pass', 4);
-	$standby->fault_clear;
+	my ($node) = @_;
+	$node->fault_set('standby-pass', 'count');
+	foreach my $n (1 .. 4)
+	{
+		$node->sql('SELECT pg_reload_conf()');
+		$node->wait_fault('standby-pass', $n);
+	}
+	$node->fault_clear;
 	return;
 }
 
@@ -38,7 +43,7 @@ for (1 .. 6)
 }
 $primary->sql('CHECKPOINT');
 $primary->wait_for_catchup('standby', 'replay', $primary->lsn('flush'));
-passes();
+passes($standby);
 $standby->sql('CHECKPOINT');
 is($standby->sql(qq{SELECT restart_lsn < '$mark' FROM ($slot) x}), 't', 'the slot waits for the transaction that makes the view');
 
@@ -63,6 +68,8 @@ $next->wait_until(qq{SELECT count(*) = 1 FROM ($slot) x}, 'the slot of the stand
 my $before = $standby->sql('SELECT pg_switch_wal()');
 $standby->sql('BEGIN; INSERT INTO twin SELECT generate_series(1, 100); INSERT INTO s SELECT generate_series(1, 100); COMMIT; SELECT pg_switch_wal()');
 $standby->refresh('v');
+$standby->wait_for_catchup('next', 'replay', $standby->lsn('flush'));
+passes($next);
 $next->wait_until(qq{SELECT restart_lsn > '$before' FROM ($slot) x}, 'the slot follows');
 pass('the slot follows');
 foreach my $view (qw(jobs operators sources streams checkpoints errors))
@@ -72,6 +79,8 @@ foreach my $view (qw(jobs operators sources streams checkpoints errors))
 }
 like($next->sql(q{SELECT stream_engine.explain('v')}), qr/Stream s/, 'explain works on a standby');
 $standby->sql('DROP FOREIGN TABLE s CASCADE');
+$standby->wait_for_catchup('next', 'replay', $standby->lsn('flush'));
+$next->sql('SELECT pg_reload_conf()');
 $next->wait_until(qq{SELECT count(*) = 0 FROM ($slot) x}, 'the slot goes with the last stream');
 pass('the slot goes with the last stream');
 $next->stop;
