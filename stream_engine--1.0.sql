@@ -39,6 +39,7 @@ CREATE TABLE stream_engine.job_catalog (
     database_oid      oid NOT NULL,
     job_oid           oid NOT NULL,
     pg_major          int NOT NULL,
+    oid_space         bigint NOT NULL,
     kept_oids         bool NOT NULL GENERATED ALWAYS AS (false) STORED
 );
 

@@ -171,8 +171,9 @@ extern uint64 se_graph_fingerprint(const SeGraph *graph, const char *expressions
 extern uint64 se_graph_shape(const SeGraph *graph);
 
 /*
- * The first type whose values hold OIDs of this database among those that state of the
- * graph is made of (enums, composites, arrays of these …); InvalidOid if there is none.
+ * The first type whose saved values hold OIDs of this database among those that state of
+ * the graph is made of (composites, arrays of enums …; enums themselves are saved with their
+ * labels); InvalidOid if there is none.
  */
 extern Oid	se_graph_type_with_oids(const SeGraph *graph);
 

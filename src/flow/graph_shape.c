@@ -8,8 +8,8 @@
  * methods of calls, lengths of keys, the machine; of OIDs only those that PostgreSQL
  * itself assigns for good. That the expressions are the same is the dump's promise.
  *
- * Values that hold OIDs inside (an enum's is the OID of its label) are bytes of the
- * database that wrote them, even if the shape is the same.
+ * Values that hold OIDs inside are bytes of the database that wrote them, even if the
+ * shape is the same; but those of an enum, which are saved with their labels.
  */
 #include "postgres.h"
 
@@ -25,6 +25,7 @@ static void add_keys(StringInfo text, const SeNode *input, const List *keys, con
 static void add_calls(StringInfo text, const List *calls);
 static void add_oid(StringInfo text, const char *what, Oid oid);
 static bool is_stateless(const SeNode *node);
+static bool is_enum(Oid type);
 static bool type_holds_oids(Oid type);
 
 uint64
@@ -180,17 +181,24 @@ se_graph_type_with_oids(const SeGraph *graph)
 			continue;
 		desc = ((SeNode *) linitial(node->inputs))->desc;
 		for (int i = 0; i < desc->natts; i++)
-			if (type_holds_oids(TupleDescAttr(desc, i)->atttypid))
+			if (!is_enum(TupleDescAttr(desc, i)->atttypid) && type_holds_oids(TupleDescAttr(desc, i)->atttypid))
 				return TupleDescAttr(desc, i)->atttypid;
 		foreach(call, se_graph_calls(node))
 		{
 			const SeAggCall *agg = lfirst(call);
 
-			if (agg->method == SE_AGG_STATE && type_holds_oids(agg->aggref->aggtranstype))
+			if (agg->method == SE_AGG_STATE && !is_enum(agg->aggref->aggtranstype) &&
+				type_holds_oids(agg->aggref->aggtranstype))
 				return agg->aggref->aggtranstype;
 		}
 	}
 	return InvalidOid;
+}
+
+static bool
+is_enum(Oid type)
+{
+	return type >= FirstNormalObjectId && get_typtype(getBaseType(type)) == TYPTYPE_ENUM;
 }
 
 static bool

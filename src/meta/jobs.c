@@ -18,6 +18,7 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_depend.h"
 #include "catalog/pg_rewrite.h"
+#include "common/hashfn.h"
 #include "meta/jobs.h"
 #include "meta/remark.h"
 #include "meta/table.h"
@@ -42,6 +43,7 @@ enum
 	COLUMN_DATABASE,
 	COLUMN_CATALOG_OID,
 	COLUMN_PG_MAJOR,
+	COLUMN_OID_SPACE,
 	COLUMN_KEPT_OIDS,			/* GENERATED as false: what is not written here says so */
 	COLUMNS = COLUMN_KEPT_OIDS
 };
@@ -152,6 +154,7 @@ se_jobs_insert(const SeJobMeta *meta)
 	values[COLUMN_DATABASE - 1] = ObjectIdGetDatum(meta->database);
 	values[COLUMN_CATALOG_OID - 1] = ObjectIdGetDatum(meta->catalog_oid);
 	values[COLUMN_PG_MAJOR - 1] = Int32GetDatum(meta->pg_major);
+	values[COLUMN_OID_SPACE - 1] = Int64GetDatum((int64) meta->oid_space);
 	values[COLUMN_KEPT_OIDS - 1] = BoolGetDatum(meta->kept_oids);
 	tuple = heap_form_tuple(RelationGetDescr(table), values, nulls);
 	CatalogTupleInsert(table, tuple);
@@ -227,6 +230,12 @@ se_jobs_identify(SeJobMeta *meta)
 	meta->database = MyDatabaseId;
 	meta->catalog_oid = meta->job;
 	meta->pg_major = SE_COMPAT_PG_MAJOR;
+	if (!meta->kept_oids)
+	{
+		uint64		identity[] = {meta->system_identifier, meta->database, meta->job, meta->oid_space};
+
+		meta->oid_space = hash_bytes_extended((unsigned char *) identity, sizeof(identity), 0);
+	}
 	meta->kept_oids = true;
 }
 
@@ -320,6 +329,7 @@ job_from_tuple(HeapTuple tuple, TupleDesc desc)
 	meta->database = DatumGetObjectId(values[COLUMN_DATABASE - 1]);
 	meta->catalog_oid = DatumGetObjectId(values[COLUMN_CATALOG_OID - 1]);
 	meta->pg_major = DatumGetInt32(values[COLUMN_PG_MAJOR - 1]);
+	meta->oid_space = (uint64) DatumGetInt64(values[COLUMN_OID_SPACE - 1]);
 	meta->kept_oids = DatumGetBool(values[COLUMN_KEPT_OIDS - 1]);
 	return meta;
 }

@@ -32,6 +32,7 @@ typedef struct SeJobMeta
 	Oid			database;
 	Oid			catalog_oid;	/* the result table's OID as a plain number */
 	int			pg_major;
+	uint64		oid_space;		/* equal where OIDs of types and labels in state mean the same */
 	bool		kept_oids;		/* false: the row came out of a dump, so OIDs inside of state mean nothing here */
 } SeJobMeta;
 

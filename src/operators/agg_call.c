@@ -81,6 +81,7 @@ find_columns(SeAggFn *fn, TupleDesc input)
 		SeAggColumn *column = &fn->direct[i];
 
 		get_typlenbyval(exprType(arg), &column->typlen, &column->byval);
+		column->enum_type = se_value_enum_type(exprType(arg));
 		if (IsA(arg, Const))
 		{
 			column->column = -1;
@@ -100,6 +101,7 @@ find_columns(SeAggFn *fn, TupleDesc input)
 		fn->args[i].column = se_agg_arg_column(fn->call, i);
 		fn->args[i].byval = TupleDescAttr(input, fn->args[i].column)->attbyval;
 		fn->args[i].typlen = TupleDescAttr(input, fn->args[i].column)->attlen;
+		fn->args[i].enum_type = se_value_enum_type(TupleDescAttr(input, fn->args[i].column)->atttypid);
 	}
 }
 
@@ -124,6 +126,7 @@ find_functions(SeAggFn *fn)
 	ntypes = get_aggregate_argtypes(aggref, types);
 	transtype = resolve_aggregate_transtype(aggref->aggfnoid, form->aggtranstype, types, ntypes);
 	get_typlenbyval(transtype, &fn->typlen, &fn->byval);
+	fn->enum_type = se_value_enum_type(transtype);
 	fn->ntrans = AGGKIND_IS_ORDERED_SET(aggref->aggkind) ? fn->nargs : ntypes;
 
 	build_aggregate_transfn_expr(types, ntypes, fn->ndirect, aggref->aggvariadic, transtype,
@@ -631,8 +634,8 @@ se_agg_fn_save(const SeAggSlot *slot, char *acc, StringInfo out)
 		case SE_AGG_STATE:
 			se_record_put_u8(out, (uint8) state->status);
 			if (state->status == SE_AGG_VALUE)
-				se_value_write(out, fn->byval ? state->value : PointerGetDatum(state->blob.bytes),
-							   fn->byval, fn->typlen);
+				se_value_write_any(out, fn->byval ? state->value : PointerGetDatum(state->blob.bytes),
+								   fn->byval, fn->typlen, fn->enum_type);
 			break;
 		case SE_AGG_SERIAL:
 			se_record_put_u8(out, (uint8) serial->status);
@@ -668,7 +671,7 @@ se_agg_fn_load(const SeAggSlot *slot, SeAggHome *home, char *acc, SeRecordReader
 		state->status = status;
 		if (status != SE_AGG_VALUE)
 			return;
-		value = se_value_read(reader, fn->byval, fn->typlen);
+		value = se_value_read_any(reader, fn->byval, fn->typlen, fn->enum_type);
 		if (fn->byval)
 			state->value = value;
 		else

@@ -74,6 +74,7 @@ typedef struct SeAggColumn
 	int			column;			/* of the input; -1 = constant */
 	bool		byval;
 	int16		typlen;
+	Oid			enum_type;		/* se_value_enum_type */
 	Datum		constant;
 	bool		constant_null;
 } SeAggColumn;
@@ -93,6 +94,7 @@ typedef struct SeAggFn
 	/* the state's type */
 	bool		byval;
 	int16		typlen;
+	Oid			enum_type;
 	bool		has_initial;
 	Datum		initial;
 

@@ -201,7 +201,7 @@ write_tuple(const SeAggColumn *columns, int n, const SeAggTuple *tuple, StringIn
 
 		se_record_put_u8(out, null);
 		if (!null)
-			se_value_write(out, tuple->values[i], columns[i].byval, columns[i].typlen);
+			se_value_write_any(out, tuple->values[i], columns[i].byval, columns[i].typlen, columns[i].enum_type);
 	}
 }
 
@@ -218,7 +218,8 @@ read_tuple(SeAggHome *home, const SeAggColumn *columns, int n, SeRecordReader *r
 		if (null > 1)
 			se_record_corrupted();
 		nulls[i] = null != 0;
-		values[i] = nulls[i] ? (Datum) 0 : se_value_read(reader, columns[i].byval, columns[i].typlen);
+		values[i] = nulls[i] ? (Datum) 0 :
+			se_value_read_any(reader, columns[i].byval, columns[i].typlen, columns[i].enum_type);
 	}
 	return make_tuple(home, columns, n, values, nulls);
 }

@@ -130,7 +130,8 @@ se_stash_write(const SeStash *stash, StringInfo out)
 
 				se_record_put_u8(out, null);
 				if (!null)
-					se_value_write(out, se_batch_values(batch, row)[c], attr->attbyval, attr->attlen);
+					se_value_write_any(out, se_batch_values(batch, row)[c], attr->attbyval, attr->attlen,
+									   se_value_enum_type(attr->atttypid));
 			}
 		}
 		from = 0;
@@ -168,7 +169,7 @@ read_batch(SeStash *stash, SeRecordReader *reader)
 				se_record_corrupted();
 			se_batch_nulls(batch, row)[c] = null != 0;
 			se_batch_values(batch, row)[c] = null ? (Datum) 0 :
-				se_value_read(reader, attr->attbyval, attr->attlen);
+				se_value_read_any(reader, attr->attbyval, attr->attlen, se_value_enum_type(attr->atttypid));
 		}
 		MemoryContextSwitchTo(old);
 		if (is_own(stash, batch, row))

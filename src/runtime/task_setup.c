@@ -18,6 +18,7 @@
 #include "plan/plan.h"
 #include "runtime/task.h"
 #include "runtime/worker_env.h"
+#include "state/value.h"
 #include "storage/lmgr.h"
 #include "utils/builtins.h"
 #include "utils/dsa.h"
@@ -44,6 +45,7 @@ se_task_setup(SeTask *task)
 	if (meta == NULL)
 		return false;
 	se_worker_apply_settings(meta);
+	se_value_oid_space = meta->oid_space;
 	read_options(task, meta);
 	refuse_restart(task);
 

@@ -9,6 +9,7 @@
 #include "catalog/pg_collation_d.h"
 #include "catalog/pg_operator_d.h"
 #include "state/key.h"
+#include "state/value.h"
 #include "utils/lsyscache.h"
 #include "utils/regproc.h"
 
@@ -62,6 +63,7 @@ describe_column(SeKeyColumn *key, TupleDesc desc, int column, Oid eq_operator)
 	key->column = column;
 	key->byval = attr->attbyval;
 	key->typlen = attr->attlen;
+	key->enum_type = se_value_enum_type(attr->atttypid);
 	key->collation = attr->attcollation;
 	key->kind = kind_of_operator(eq_operator, attr->attcollation);
 	if (key->kind == SE_KEY_GENERIC)

@@ -34,6 +34,7 @@ typedef struct SeKeyColumn
 	int			column;			/* of the input row */
 	bool		byval;
 	int16		typlen;
+	Oid			enum_type;		/* se_value_enum_type */
 	Oid			collation;
 	FmgrInfo	eq;				/* generic only */
 	FmgrInfo	hash;

@@ -258,7 +258,7 @@ se_table_write_key(const SeTable *table, const SeEntry *entry, StringInfo out)
 
 		se_record_put_u8(out, entry->nulls[k]);
 		if (!entry->nulls[k])
-			se_value_write(out, values[k], key->byval, key->typlen);
+			se_value_write_any(out, values[k], key->byval, key->typlen, key->enum_type);
 	}
 }
 
@@ -273,7 +273,8 @@ se_table_read_key(const SeKeys *keys, SeRecordReader *reader, Datum *values, boo
 			se_record_corrupted();
 		nulls[k] = null != 0;
 		values[k] = nulls[k] ? (Datum) 0 :
-			se_value_read(reader, keys->columns[k].byval, keys->columns[k].typlen);
+			se_value_read_any(reader, keys->columns[k].byval, keys->columns[k].typlen,
+							  keys->columns[k].enum_type);
 	}
 }
 

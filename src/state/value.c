@@ -4,8 +4,20 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
+#include "access/transam.h"
 #include "base/compat.h"
+#include "catalog/pg_enum.h"
+#include "catalog/pg_type.h"
 #include "state/value.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+
+uint64		se_value_oid_space = 0;
+
+static void write_label(StringInfo out, Oid label);
+static Oid	read_label(SeRecordReader *reader, Oid type);
 
 void
 se_record_corrupted(void)
@@ -123,4 +135,73 @@ se_value_read(SeRecordReader *reader, bool byval, int16 typlen)
 		 (!VARATT_IS_1B(copy) && size < VARHDRSZ) || VARSIZE_ANY(copy) != size))
 		se_record_corrupted();
 	return PointerGetDatum(copy);
+}
+
+Oid
+se_value_enum_type(Oid type)
+{
+	if (type < FirstNormalObjectId)
+		return InvalidOid;		/* none of PostgreSQL's own is one */
+	type = getBaseType(type);
+	return get_typtype(type) == TYPTYPE_ENUM ? type : InvalidOid;
+}
+
+void
+se_value_write_any(StringInfo out, Datum value, bool byval, int16 typlen, Oid enum_type)
+{
+	if (OidIsValid(enum_type))
+		write_label(out, DatumGetObjectId(value));
+	else
+		se_value_write(out, value, byval, typlen);
+}
+
+Datum
+se_value_read_any(SeRecordReader *reader, bool byval, int16 typlen, Oid enum_type)
+{
+	if (OidIsValid(enum_type))
+		return ObjectIdGetDatum(read_label(reader, enum_type));
+	return se_value_read(reader, byval, typlen);
+}
+
+static void
+write_label(StringInfo out, Oid label)
+{
+	HeapTuple	tuple = SearchSysCache1(ENUMOID, ObjectIdGetDatum(label));
+	const char *name;
+
+	if (!HeapTupleIsValid(tuple))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
+				 errmsg("invalid internal value for enum: %u", label)));
+	name = NameStr(((Form_pg_enum) GETSTRUCT(tuple))->enumlabel);
+	se_record_put_i64(out, (int64) se_value_oid_space);
+	se_record_put_u32(out, label);
+	se_record_put_u8(out, (uint8) strlen(name));
+	appendStringInfoString(out, name);
+	ReleaseSysCache(tuple);
+}
+
+static Oid
+read_label(SeRecordReader *reader, Oid type)
+{
+	uint64		space = (uint64) se_record_i64(reader);
+	Oid			label = se_record_u32(reader);
+	uint8		len = se_record_u8(reader);
+	char		name[NAMEDATALEN];
+	const char *bytes = se_record_bytes(reader, len);
+
+	if (len >= NAMEDATALEN)
+		se_record_corrupted();
+	if (space == se_value_oid_space)
+		return label;
+	memcpy(name, bytes, len);
+	name[len] = '\0';
+	label = GetSysCacheOid2(ENUMTYPOIDNAME, Anum_pg_enum_oid, ObjectIdGetDatum(type), CStringGetDatum(name));
+	if (!OidIsValid(label))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("saved state of the continuous view holds label \"%s\", which enum %s does not have",
+						name, format_type_be(type)),
+				 errdetail("It was renamed after the state was written, and then dumped and restored.")));
+	return label;
 }

@@ -6,6 +6,12 @@
  *		by value		the Datum as a signed varint
  *		by reference	4 bytes length, then the bytes: a varlena with its header, never a
  *						TOAST pointer; a cstring with its NUL; else the type's own length
+ *		enum			8 bytes number of the OIDs' space, 4 bytes OID of the label, 1 byte length,
+ *						then the label's name
+ *
+ * The OID of a label is another one where a dump is restored, and its name is another one
+ * after ALTER TYPE … RENAME VALUE. In the space of OIDs that wrote it the OID decides,
+ * elsewhere the name.
  */
 #ifndef SE_VALUE_H
 #define SE_VALUE_H
@@ -113,9 +119,19 @@ extern Datum se_value_flat(Datum value, bool byval, int16 typlen);
 /* A copy that lives in the arena. */
 extern Datum se_value_store(SeArena *arena, Datum value, bool byval, int16 typlen);
 
+/* The enum type that values of a type are labels of, through domains; InvalidOid if it is none. */
+extern Oid	se_value_enum_type(Oid type);
+
+/* The number of this job's space of OIDs (job_catalog). Set once, before anything is read. */
+extern uint64 se_value_oid_space;
+
 extern void se_value_write(StringInfo out, Datum value, bool byval, int16 typlen);
 
 /* The value, in memory of its own in the current context. */
 extern Datum se_value_read(SeRecordReader *reader, bool byval, int16 typlen);
+
+/* The same for values whose type may be an enum; enum_type as of se_value_enum_type. */
+extern void se_value_write_any(StringInfo out, Datum value, bool byval, int16 typlen, Oid enum_type);
+extern Datum se_value_read_any(SeRecordReader *reader, bool byval, int16 typlen, Oid enum_type);
 
 #endif							/* SE_VALUE_H */

@@ -260,25 +260,48 @@ tool('restored', 'psql', '-Xq', '-d', $copy, '-f', "$dir/part.sql");
 like($node->sql_error("SELECT * FROM stream_engine.resume_restored('sums', 'restart')", 'copy'), qr/query of continuous view "sums" was not restored/, 'all queries left out');
 $node->sql('DROP MATERIALIZED VIEW sums', 'copy');
 
-# State of enums is stored by their OIDs: a copied database has the same, a restored one has not.
+# State of an enum is saved with labels: OIDs are others after a restore, names after a RENAME.
 $node->sql(q{
-	CREATE TYPE color AS ENUM ('red', 'green');
-	CREATE FOREIGN TABLE c (color color) SERVER stream_engine;
-	CREATE MATERIALIZED VIEW colors WITH (stream_engine.continuous) AS SELECT color, count(*) FROM c GROUP BY color;
-	INSERT INTO c VALUES ('red'), ('green'), ('red')}, 'origin');
+	CREATE TYPE color AS ENUM ('red', 'green', 'blue');
+	CREATE DOMAIN tint AS color;
+	CREATE FOREIGN TABLE c (n int, color color, tint tint) SERVER stream_engine;
+	CREATE MATERIALIZED VIEW colors WITH (stream_engine.continuous) AS
+	  SELECT color, count(*), min(tint::color) AS least, max(color) AS most, count(DISTINCT tint) AS kinds,
+	         array_agg(tint ORDER BY n) AS tints FROM c GROUP BY color;
+	CREATE MATERIALIZED VIEW pairs WITH (stream_engine.continuous) AS SELECT ARRAY[color] AS colors, count(*) FROM c GROUP BY ARRAY[color];
+	INSERT INTO c VALUES (1, 'red', 'blue'), (2, 'green', 'green'), (3, 'red', 'green')}, 'origin');
+$node->sql("REFRESH MATERIALIZED VIEW $_", 'origin') foreach qw(colors pairs);
+$node->sql("ALTER TYPE color RENAME VALUE 'green' TO 'x'; ALTER TYPE color RENAME VALUE 'blue' TO 'green'; ALTER TYPE color RENAME VALUE 'x' TO 'blue'; SELECT stream_engine.stop('colors')", 'origin');
+$node->sql("SELECT stream_engine.wait_state('colors', 'stopped'); SELECT stream_engine.start('colors'); INSERT INTO c VALUES (4, 'red', 'blue')", 'origin');
 $node->sql('REFRESH MATERIALIZED VIEW colors', 'origin');
+is($node->sql('SELECT color, count, least, most, tints FROM colors ORDER BY 1', 'origin'), "red|3|blue|red|{green,blue,blue}\nblue|1|blue|blue|{blue}",
+	'renamed labels are the same values');
+$node->sql("ALTER TYPE color RENAME VALUE 'green' TO 'x'; ALTER TYPE color RENAME VALUE 'blue' TO 'green'; ALTER TYPE color RENAME VALUE 'x' TO 'blue'", 'origin');
 tool('pg_dump with an enum', 'pg_dump', '-d', $node->connstr('origin'), '-f', "$dir/enum.sql");
 new_database('copy');
+$node->sql(q{CREATE TYPE shift AS ENUM ('other', 'oids')}, 'copy');
 tool('restored', 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', $copy, '-f', "$dir/enum.sql");
-like($node->sql_error("SELECT * FROM stream_engine.resume_restored('colors', 'continue')", 'copy'), qr/values of type color, which are stored by OIDs/, 'enums cannot continue after a dump');
-$node->sql("SELECT * FROM stream_engine.resume_restored('colors', 'restart'); INSERT INTO c VALUES ('green')", 'copy');
-$node->sql('REFRESH MATERIALIZED VIEW colors', 'copy');
-is($node->sql('TABLE colors', 'copy'), 'green|1', 'they restart');
-$node->sql('DROP DATABASE copy');
+like($node->sql_error("SELECT * FROM stream_engine.resume_restored('pairs', 'continue')", 'copy'), qr/values of type color\[\], which are stored by OIDs/, 'arrays of enums cannot continue after a dump');
+$node->sql("SELECT * FROM stream_engine.resume_restored('pairs', 'restart'); SELECT * FROM stream_engine.resume_restored('colors', 'continue');
+	INSERT INTO c VALUES (5, 'green', 'red'), (6, 'blue', 'red')", 'copy');
+$node->sql("REFRESH MATERIALIZED VIEW $_", 'copy') foreach qw(colors pairs);
+is($node->sql('SELECT color, count, least, most, tints FROM colors ORDER BY 1', 'copy'),
+	"red|3|green|red|{blue,green,green}\ngreen|2|red|green|{green,red}\nblue|1|red|blue|{red}", 'enums continue');
+is($node->sql('TABLE pairs ORDER BY 1', 'copy'), "{green}|1\n{blue}|1", 'others begin anew');
+foreach my $again (1, 2)
+{
+	$node->sql("SELECT stream_engine.stop('colors')", 'copy');
+	$node->sql("SELECT stream_engine.wait_state('colors', 'stopped'); SELECT stream_engine.start('colors'); INSERT INTO c VALUES ($again + 6, 'blue', 'blue')", 'copy');
+	$node->sql('REFRESH MATERIALIZED VIEW colors', 'copy');
+}
+is($node->sql('SELECT color, count, tints FROM colors ORDER BY 1', 'copy'), "red|3|{blue,green,green}\ngreen|2|{green,red}\nblue|3|{red,blue,blue}", 'and again, from state of both databases');
+$node->sql('DROP DATABASE copy WITH (FORCE)');
 $node->sql('CREATE DATABASE copy TEMPLATE origin');
-$node->sql("SELECT * FROM stream_engine.resume_restored('colors', 'continue'); INSERT INTO c VALUES ('green')", 'copy');
-$node->sql('REFRESH MATERIALIZED VIEW colors', 'copy');
-is($node->sql('SELECT color, count FROM colors ORDER BY 1', 'copy'), "red|2\ngreen|2", 'in a copied database they go on');
+$node->sql("SELECT * FROM stream_engine.resume_restored('$_', 'continue')", 'copy') foreach qw(colors pairs);
+$node->sql("INSERT INTO c VALUES (5, 'green', 'red')", 'copy');
+$node->sql("REFRESH MATERIALIZED VIEW $_", 'copy') foreach qw(colors pairs);
+is($node->sql('SELECT color, count, tints FROM colors ORDER BY 1', 'copy'), "red|3|{blue,green,green}\ngreen|2|{green,red}", 'in a copied database they go on');
+is($node->sql('TABLE pairs ORDER BY 1', 'copy'), "{red}|3\n{green}|2", 'arrays too');
 resume_all('copy', 1003, 'copied database');
 $node->sql('DROP FOREIGN TABLE c CASCADE', 'origin');
 
