@@ -23,9 +23,12 @@ SELECT grantee, column_name, privilege_type FROM information_schema.column_privi
 SELECT replace(pg_get_viewdef(definition), 's.', '') AS query FROM stream_engine.job_catalog WHERE job = 'w'::regclass;
 SELECT view, state FROM stream_engine.jobs WHERE view = 'w'::regclass;
 \d+ v
+-- without titles, which differ between versions
+\t on
 \dt
 \dm
 \dv stream_engine_definitions.*
+\t off
 
 -- privileges by column, and of rows
 INSERT INTO s VALUES (1, 10), (2, 20);

@@ -63,7 +63,10 @@ REFRESH MATERIALIZED VIEW pairs;
 REFRESH MATERIALIZED VIEW groups;
 TABLE pairs ORDER BY k;
 TABLE groups ORDER BY p;
+-- by a column of stream or view, whichever is met first
+\set VERBOSITY sqlstate
 ALTER TYPE pair ALTER ATTRIBUTE a TYPE bigint;
+\set VERBOSITY default
 ALTER TYPE pair DROP ATTRIBUTE a;
 ALTER TYPE pair DROP ATTRIBUTE b;
 INSERT INTO c VALUES (4, (3, 4));
