@@ -270,7 +270,8 @@ COMMENT ON FUNCTION stream_engine.describe_position(bytea) IS 'a stored position
 CREATE VIEW stream_engine.jobs WITH (security_barrier) AS
     SELECT j.job::regclass AS view, d.state, c.relowner::regrole AS owner, l.pid, d.attempt, d.failures, l.restart_at,
            l.error_sqlstate, d.error, d.rows_in, d.rows_out, d.rows_not_taken, d.late_rows, d.late_pairs,
-           d.pending_rows, d.state_bytes, d.state_entries, l.watermark, l.latency, l.busy_time
+           d.pending_rows, d.state_bytes, d.state_entries, l.watermark, l.latency, l.busy_time,
+           nullif(pg_catalog.pg_blocking_pids(l.pid), '{}') AS blocked_by
     FROM stream_engine.job_catalog j
          JOIN pg_catalog.pg_class c ON c.oid = j.job
          LEFT JOIN stream_engine.live_jobs() l ON l.job = j.job
