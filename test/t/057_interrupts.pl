@@ -47,7 +47,7 @@ my @waits = (
 	[ 'CREATE', 'CREATE MATERIALIZED VIEW late WITH (stream_engine.continuous) AS SELECT k, count(*) FROM s GROUP BY k', undef, $open_writer ],
 	[ 'CREATE after its mark', 'CREATE MATERIALIZED VIEW late WITH (stream_engine.continuous) AS SELECT k FROM s', 'create-after-mark', undef ],
 	[ 'SELECT', 'SELECT count(*) FROM s', 'bounded-read-next', undef ],
-	[ 'INSERT', 'INSERT INTO s SELECT g, g FROM generate_series(1, 10) g', 'log-message-written', undef ],
+	[ 'INSERT', 'INSERT INTO s SELECT g, g FROM generate_series(1, 100000) g', 'log-message-written', undef ],
 	[ 'INSERT under a lock', 'INSERT INTO s VALUES (1, 1)', undef, 'BEGIN; ALTER FOREIGN TABLE s ALTER n SET NOT NULL' ],
 	[ 'DROP', 'DROP MATERIALIZED VIEW v', undef, 'BEGIN; LOCK TABLE v IN ACCESS SHARE MODE' ],
 	[ 'ALTER of the stream', 'ALTER FOREIGN TABLE s ADD COLUMN more int', undef, $open_writer ],
