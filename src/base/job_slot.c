@@ -74,6 +74,7 @@ init_slots(void *memory)
 		slot->worker_proc = -1;
 		pg_atomic_init_u64(&slot->wanted_lsn, 0);
 		pg_atomic_init_u64(&slot->pokes, 0);
+		pg_atomic_init_u64(&slot->option_changes, 0);
 		pg_atomic_init_u64(&slot->read_lsn, 0);
 		pg_atomic_init_u64(&slot->reflected_lsn, 0);
 		pg_atomic_init_u64(&slot->restart_lsn, 0);

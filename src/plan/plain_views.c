@@ -79,6 +79,7 @@ flatten(SePlan *plan, Query *query, List *around, int rti)
 {
 	int			here;
 
+	check_stack_depth();
 	while ((here = first_view(query)) != 0)
 	{
 		Oid			view = rt_fetch(here, query->rtable)->relid;

@@ -334,16 +334,19 @@ start_has_ended(Started *mine, bool *pending)
 	return true;
 }
 
-/* Have the view's options changed since the last look? A worker that sleeps does not know. */
+/*
+ * Have the view's options changed since the last look? A worker that sleeps does not know.
+ * Who has not looked yet does not know either.
+ */
 static bool
 options_changed(Started *mine, const SeJobMeta *meta)
 {
 	char	   *options = nodeToString(meta->options);
-	bool		changed = mine->options != NULL && strcmp(mine->options, options) != 0;
+	bool		changed = mine->options == NULL || strcmp(mine->options, options) != 0;
 
-	if (changed)
+	if (mine->options != NULL && changed)
 		pfree(mine->options);
-	if (mine->options == NULL || changed)
+	if (changed)
 		mine->options = MemoryContextStrdup(TopMemoryContext, options);
 	return changed;
 }
@@ -391,10 +394,14 @@ step(const SeJobMeta *meta)
 		if (!wanted || slot->state == SE_JOB_STOPPING)
 			ask_to_stop(slot, mine);
 		else if (options_changed(mine, meta))
+		{
+			pg_atomic_fetch_add_u64(&slot->option_changes, 1);
 			se_job_slot_poke(slot);
+		}
 		return;
 	}
 	mine->asked = 0;
+	(void) options_changed(mine, meta); /* the next worker starts with these */
 	if (start_has_ended(mine, &pending) && slot->state == SE_JOB_STARTING &&
 		slot->attached != slot->attempt)
 		se_restart_mark(slot, false, false, ERRCODE_INTERNAL_ERROR,

@@ -48,6 +48,7 @@ static List *functions = NIL;	/* Oid: the users' functions in expressions */
 static List *function_hashes = NIL; /* int: their syscache hash values */
 static List *domains = NIL;		/* Oid: domains whose constraints expressions check */
 static bool uses_text_search = false;
+static uint64 option_changes = 0;	/* of the slot, when we last looked */
 static bool look_again = false;
 static bool outdated = false;
 static uint64 seen = 0;			/* fingerprint the chain was built on */
@@ -78,6 +79,7 @@ se_task_watch(SeTask *task)
 	collect_functions(task->chain->graph, meta != NULL ? meta->definition : InvalidOid);
 	MemoryContextSwitchTo(old);
 
+	option_changes = pg_atomic_read_u64(&task->slot->option_changes);
 	CacheRegisterRelcacheCallback(relation_changed, (Datum) 0);
 	CacheRegisterSyscacheCallback(PROCOID, function_changed, (Datum) 0);
 	CacheRegisterSyscacheCallback(FOREIGNTABLEREL, stream_changed, (Datum) 0);
@@ -92,10 +94,21 @@ se_task_watch(SeTask *task)
 
 /*
  * In a transaction, whose begin has taken in the messages. Once true it stays so.
+ *
+ * Messages are sent a moment after their transaction is visible, and after its commit has
+ * woken anybody: that options were changed is told in the slot, or a worker that has
+ * nothing else to do would look too early and then sleep.
  */
 bool
 se_task_is_outdated(SeTask *task)
 {
+	uint64		now = pg_atomic_read_u64(&task->slot->option_changes);
+
+	if (now != option_changes)
+	{
+		option_changes = now;
+		look_again = true;
+	}
 	if (look_again && !outdated)
 	{
 		look_again = false;

@@ -22,6 +22,24 @@ $heard = $node->sql(q{LISTEN changed; INSERT INTO s VALUES (2); REFRESH MATERIAL
 like($heard, qr/payload "2 has 2"/, 'an updated group is told of');
 unlike($heard, qr/payload "1 has/, 'one that is as before is not');
 
+# A changed option is the running job's from its next commit on: what waited for an hour is there without being asked for.
+$node->sql(q{CREATE MATERIALIZED VIEW patient WITH (stream_engine.continuous, stream_engine.checkpoint_interval = '1h') AS SELECT k FROM s});
+$node->sql(q{INSERT INTO s VALUES (4)});
+$node->refresh('counts');
+is($node->sql('SELECT count(*) FROM patient'), '0', 'a row waits for its commit');
+$node->sql(q{ALTER MATERIALIZED VIEW patient SET (stream_engine.checkpoint_interval = '1ms')});
+ok($node->wait_until('SELECT count(*) = 1 FROM patient'), 'it is committed when the interval is changed');
+$node->sql(q{INSERT INTO s VALUES (4)});
+ok($node->wait_until('SELECT count(*) = 2 FROM patient'), 'and the next one by the new interval');
+$node->sql(q{ALTER MATERIALIZED VIEW patient SET (stream_engine.restart = none)});
+$node->refresh('patient');
+$node->sql(q{SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'stream_engine task public.patient'});
+$node->sql(q{SELECT stream_engine.wait_state('patient', 'failed', '60s')});
+$node->sql(q{ALTER MATERIALIZED VIEW patient RESET (stream_engine.restart); SELECT stream_engine.start('patient')});
+$node->refresh('patient');
+pass('restart = none holds for the job that ran when it was set');
+$node->sql('DROP MATERIALIZED VIEW patient');
+
 # Another version of a collation: PostgreSQL says so in the server's log when the worker uses it; the view goes on.
 SKIP:
 {
