@@ -99,6 +99,6 @@ def choose(rng, first, last):
             continue
         if instants[b] > first and instants[a] <= last:
             windows[instants[b]] = min(windows.get(instants[b], instants[a]), instants[a])
-    values = ", ".join(f"({start}, {end})" for end, start in windows.items())
+    values = ", ".join(f"({start}, {end})" for end, start in windows.items()) or "(0, 0)"      # all rows may lie in a gap
     return (f"{kind}(ts, {', '.join(arguments)})",
             f"SELECT ws, we FROM (VALUES {values}) w(ws, we) WHERE ws <= us AND us < we", kind)
