@@ -140,6 +140,14 @@ extern void se_object_access_init(void);
  */
 extern void se_object_access_settle(void);
 
+/*
+ * ddl/restore.c: a dump without data has the result and its definition view, but no row that
+ * says what they are. Fills in the job's row from the definition's comment; false if the
+ * table is not such a result.
+ */
+struct SeJobMeta;
+extern bool se_restore_recognise(Oid table, struct SeJobMeta *meta);
+
 /* ddl/drop_hook.c: a relation is being dropped; forget what we know of it. */
 extern void se_drop_relation(Oid relation);
 

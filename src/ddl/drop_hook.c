@@ -25,13 +25,13 @@
 
 typedef struct Left
 {
-	Oid			job;
+	Oid			result;
 	Oid			definition;
 } Left;
 
 static List *left = NIL;		/* Left *; TopTransactionContext */
 
-static void remember(Oid job);
+static void remember(Oid result, Oid definition);
 static void forget(XactEvent event, void *arg);
 
 void
@@ -60,6 +60,7 @@ void
 se_drop_relation(Oid relation)
 {
 	char		relkind = get_rel_relkind(relation);
+	SeJobMeta	schema_only;
 
 	if (relkind != RELKIND_RELATION && relkind != RELKIND_FOREIGN_TABLE)
 		return;
@@ -71,24 +72,25 @@ se_drop_relation(Oid relation)
 	{
 		/* Before we look: an error of the job may be on its way into the table. */
 		(void) se_jobs_lock(relation, true);
-		remember(relation);
+		remember(relation, se_jobs_get(relation)->definition);
 		se_store_delete_job(relation);
 		se_positions_delete(relation);
 		se_errors_delete(relation);
 		se_jobs_delete(relation);
 		se_meta_notify_at_commit();
 	}
+	else if (relkind == RELKIND_RELATION && se_restore_recognise(relation, &schema_only))
+		remember(relation, schema_only.definition);
 }
 
 static void
-remember(Oid job)
+remember(Oid result, Oid definition)
 {
-	SeJobMeta  *meta = se_jobs_get(job);
 	MemoryContext old = MemoryContextSwitchTo(TopTransactionContext);
 	Left	   *item = palloc(sizeof(Left));
 
-	item->job = job;
-	item->definition = meta->definition;
+	item->result = result;
+	item->definition = definition;
 	left = lappend(left, item);
 	MemoryContextSwitchTo(old);
 }
@@ -99,7 +101,7 @@ forget(XactEvent event, void *arg)
 	left = NIL;
 }
 
-/* A drop that a savepoint undid has its job again. */
+/* A drop that a savepoint undid has its result again. */
 void
 se_drop_settle(void)
 {
@@ -115,7 +117,7 @@ se_drop_settle(void)
 		const Left *item = lfirst(cell);
 		ObjectAddress view;
 
-		if (get_rel_relkind(item->definition) != RELKIND_VIEW || se_jobs_exists(item->job))
+		if (get_rel_relkind(item->definition) != RELKIND_VIEW || get_rel_relkind(item->result) != '\0')
 			continue;
 		ObjectAddressSet(view, RelationRelationId, item->definition);
 		performDeletion(&view, DROP_RESTRICT, PERFORM_DELETION_INTERNAL);

@@ -130,27 +130,33 @@ wants_state(const char *mode)
 			 errhint("'continue' goes on from the restored results and state; 'restart' empties the view and begins anew.")));
 }
 
-/*
- * A dump without data has the table and its definition view, but no row that says what
- * they are: it is made from the definition's comment. Nothing happens if that is not so.
- */
+bool
+se_restore_recognise(Oid table, SeJobMeta *meta)
+{
+	ListCell   *cell;
+
+	memset(meta, 0, sizeof(SeJobMeta));
+	meta->job = table;
+	meta->goal = SE_GOAL_RUN;
+	meta->definition = se_result_table_definition(table);
+	if (get_rel_relkind(meta->definition) != RELKIND_VIEW || !se_remark_read(meta))
+		return false;
+	foreach(cell, se_jobs_list())
+		if (((SeJobMeta *) lfirst(cell))->definition == meta->definition)
+		return false;
+	return true;
+}
+
+/* Let a table that a dump without data has left be a dormant view; nothing happens if it is none. */
 static void
 recognise(Oid relation)
 {
-	SeJobMeta	meta = {0};
-	ListCell   *cell;
+	SeJobMeta	meta;
 
-	if (get_rel_relkind(relation) != RELKIND_RELATION || se_jobs_exists(relation))
-		return;
-	meta.job = relation;
-	meta.definition = se_result_table_definition(relation);
-	if (get_rel_relkind(meta.definition) != RELKIND_VIEW || !se_remark_read(&meta))
-		return;
-	foreach(cell, se_jobs_list())
-		if (((SeJobMeta *) lfirst(cell))->definition == meta.definition)
+	if (get_rel_relkind(relation) != RELKIND_RELATION || se_jobs_exists(relation) ||
+		!se_restore_recognise(relation, &meta))
 		return;
 	se_view_check_owner(relation);
-	meta.goal = SE_GOAL_RUN;
 	se_jobs_insert(&meta);
 }
 

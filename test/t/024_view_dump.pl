@@ -200,6 +200,8 @@ new_database('copy');
 tool('schema alone', 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', $copy, '-f', "$dir/schema.sql");
 like($node->sql_error("SELECT * FROM stream_engine.resume_restored('sums', 'continue')", 'copy'),
 	qr/"sums" cannot continue.*positions.*not restored.*'restart'/s, 'there is nothing to continue from');
+is($node->sql(q{BEGIN; DROP TABLE big; SELECT to_regclass('stream_engine_definitions."public.big"') IS NULL; ROLLBACK}, 'copy'), 't',
+	'a table that would be a view is dropped with its query');
 foreach my $view (sort keys %query)
 {
 	is($node->sql("SELECT * FROM stream_engine.resume_restored('$view', 'restart')", 'copy'), 's|||', "$view begins anew");
