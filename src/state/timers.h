@@ -6,6 +6,9 @@
  * when its thing is due later than thought, and asks the thing when the timer comes up. Nor are
  * timers taken out one by one; se_timers_sweep drops those whose things are gone.
  *
+ * A heap of everything would be too large for the caches: what is due far off waits in
+ * no order, and comes into the heap a part at a time.
+ *
  * Memory: the arena's. One writer, no other reader.
  */
 #ifndef SE_TIMERS_H
@@ -23,15 +26,23 @@ typedef struct SeTimer
 typedef struct SeTimers
 {
 	SeArena    *arena;
+
+	/* those due before `bound`, as a heap */
 	SeTimer    *timers;
 	uint32		n;
 	uint32		room;
+	SeTime		bound;
+
+	/* the others, in no order; none if the heap is empty */
+	SeTimer    *far;
+	uint32		nfar;
+	uint32		far_room;
 } SeTimers;
 
 /* An empty heap whose memory is the arena's. */
 extern void se_timers_init(SeTimers *timers, SeArena *arena);
 
-/* May raise (53200, state_memory), and then has changed nothing. */
+/* May raise (53200, state_memory). */
 extern void se_timers_add(SeTimers *timers, SeTime at, void *what);
 
 /* The first of a heap that is not empty: take it off, or let it be due later. */
