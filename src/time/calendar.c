@@ -15,8 +15,8 @@
 #include "common/int.h"
 #include "time/calendar.h"
 
-/* A change of the clock is forgotten after this long: more than any clock was ever put back. */
-#define SETTLED_SECS (8 * (int64) SECS_PER_DAY)
+/* A change of the clock is forgotten after this long: clocks differ by two weeks at most (POSIX rules by 167 hours from UTC). */
+#define SETTLED_SECS (15 * (int64) SECS_PER_DAY)
 
 /* A span is looked for from so far before the time wanted, so that it is long. */
 #define LOOK_BACK_SECS (400 * (int64) SECS_PER_DAY)
@@ -148,17 +148,15 @@ span_at(pg_tz *zone, SeTime t)
 {
 	pg_time_t	secs;
 	pg_time_t	at;
-	Span		span;
-	bool		first = true;
+	SeTime		settled;
+	Span		span = {zone, SE_TIME_MIN, SE_TIME_MAX, 0, SE_TIME_MIN};
 
 	if (known.zone == zone && t >= known.from && t < known.to)
 		return &known;
 
 	secs = floor_div(t, USECS_PER_SEC) + EPOCH_DAYS * (pg_time_t) SECS_PER_DAY;
 	at = secs - LOOK_BACK_SECS;
-	span.zone = zone;
-	span.from = from_secs(at + SETTLED_SECS);
-	span.peak = SE_TIME_MIN;
+	settled = from_secs(at + SETTLED_SECS);
 	for (;;)
 	{
 		pg_time_t	boundary;
@@ -168,17 +166,23 @@ span_at(pg_tz *zone, SeTime t)
 		int			found = pg_next_dst_boundary(&at, &before, &is_dst, &boundary, &after, &is_dst, zone);
 
 		span.offset = before * USECS_PER_SEC;
-		if (first)
-			span.peak = add(span.from, span.offset);	/* nothing changed here */
-		first = false;
-		if (found != 1 || boundary > secs)
+		if (found != 1)
+			break;
+		if (boundary > secs)
 		{
-			span.to = found == 1 ? from_secs(boundary) : SE_TIME_MAX;
+			span.to = from_secs(boundary);
 			break;
 		}
 		span.from = from_secs(boundary);
 		span.peak = Max(span.peak, add(span.from, span.offset));
 		at = boundary + 1;		/* on the boundary itself the last of the table is not told from the end */
+	}
+
+	/* What was before the first time looked at is not known, and matters only for a while. */
+	if (span.from < settled)
+	{
+		span.from = settled;
+		span.peak = Max(span.peak, add(settled, span.offset));
 	}
 	known = span;
 	return &known;

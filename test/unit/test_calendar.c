@@ -294,6 +294,38 @@ SE_TEST(an_instant_is_the_first_with_its_count)
 	}
 }
 
+/* Whatever was asked before: a stretch of time that is remembered answers for all its times. */
+SE_TEST(the_order_of_questions_makes_no_difference)
+{
+	for (int i = 0; i < 300; i++)
+	{
+		int64		at[4];
+		int64		offsets[5];
+		int			n = se_harness_random(5);
+		SeCalendar	calendar = {NULL};
+
+		for (int k = 0; k <= n; k++)
+			offsets[k] = (int) se_harness_random(90000) - 45000;
+		for (int k = 0; k < n; k++)
+			at[k] = (k == 0 ? 0 : at[k - 1]) + (4 + se_harness_random(700)) * SECS_PER_DAY;
+		calendar.zone = se_stub_zone("random", n, at, offsets);
+		for (int k = 0; k < 200; k++)
+		{
+			/* Often some days, or a year and some weeks, behind a change. */
+			int64		near = n > 0 && k % 4 != 0 ? at[se_harness_random(n)] + (k % 4 == 1 ? 400 * SECS_PER_DAY : 0) : 0;
+			int64		days = k % 4 == 0 ? (int) se_harness_random(3000) : (int) se_harness_random(40) - 20;
+			SeTime		t = UNIX_EPOCH + (near + days * SECS_PER_DAY + se_harness_random(SECS_PER_DAY)) * USECS_PER_SEC;
+			SeTime		expected = t + offset_at(n, at, offsets, t);
+
+			for (int j = 0; j < n && UNIX_EPOCH + at[j] * USECS_PER_SEC <= t; j++)
+				expected = Max(expected, UNIX_EPOCH + (at[j] + offsets[j]) * USECS_PER_SEC - 1);
+			SE_CHECK_INT(se_calendar_count(&calendar, t), expected);
+			SE_CHECK(se_calendar_instant(&calendar, expected) <= t);
+			SE_CHECK(se_calendar_instant(&calendar, expected + 1) > t);
+		}
+	}
+}
+
 /* Each day from 4714 BC to 10000 AD comes one after the other, and months have their lengths. */
 SE_TEST(months_have_their_lengths_for_all_years)
 {
