@@ -90,7 +90,7 @@ stream_engine_wait_for(PG_FUNCTION_ARGS)
 	/* What has been inserted up to there is readable only when it is flushed. */
 	if (lsn > GetFlushRecPtr(NULL) && lsn <= GetXLogInsertRecPtr())
 		se_retention_flush_all();
-	se_wait_reflected(view, lsn, timeout_argument(fcinfo, 2), true);
+	se_wait_reflected(view, NULL, lsn, timeout_argument(fcinfo, 2), true);
 	PG_RETURN_VOID();
 }
 

@@ -70,7 +70,7 @@ stream_engine_drain(PG_FUNCTION_ARGS)
 	mark = se_mark_write(SE_MARK_REFRESH, InvalidOid, 0, 0, NULL, 0, true, NULL);
 	foreach(cell, views)
 		if (se_jobs_exists(lfirst_oid(cell)))
-		se_wait_reflected(lfirst_oid(cell), mark, -1, true);
+		se_wait_reflected(lfirst_oid(cell), NULL, mark, -1, true);
 	PG_RETURN_VOID();
 }
 

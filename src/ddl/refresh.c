@@ -36,6 +36,6 @@ se_refresh(SeUtility *utility)
 
 	mark = se_mark_write(SE_MARK_REFRESH, InvalidOid, 0, 0, NULL, 0, true, NULL);
 	SE_FAULT_POINT("refresh-after-mark");
-	se_wait_reflected(view, mark, -1, true);
+	se_wait_reflected(view, stmt->relation->relname, mark, -1, true);
 	return true;
 }

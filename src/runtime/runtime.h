@@ -44,9 +44,10 @@ extern const char *se_waiting_why(void);
  * Wait until everything committed before `lsn` is in the visible result of the job.
  * timeout_ms < 0: none; a timeout is an ERROR (57014 query_canceled class). A job that is
  * stopped, failed or dormant is an ERROR (55000) that names its last error. `asked`:
- * let it commit at once instead of at its checkpoint interval.
+ * let it commit at once instead of at its checkpoint interval. `name`: as the caller
+ * knows it, for errors; NULL = as it is called now.
  */
-extern void se_wait_reflected(Oid job, XLogRecPtr lsn, int64 timeout_ms, bool asked);
+extern void se_wait_reflected(Oid job, const char *name, XLogRecPtr lsn, int64 timeout_ms, bool asked);
 extern void se_wait_state(Oid job, SeJobState state, int64 timeout_ms);
 
 #endif							/* SE_RUNTIME_H */

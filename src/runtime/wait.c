@@ -47,7 +47,7 @@ typedef struct Look
 /* What is waited for: true if the wait is over, may raise. */
 typedef bool (*Condition) (Oid job, const Look *look, void *arg);
 
-static void wait_until(Oid job, Condition condition, void *arg, int64 timeout_ms, const char *goal);
+static void wait_until(Oid job, const char *name, Condition condition, void *arg, int64 timeout_ms, const char *goal);
 static void refuse_in_worker(const char *name);
 static void wait_for_change(Oid job, SeJobSlot *slot, ConditionVariable *cv, TimestampTz end);
 static void sleep_until(Oid job, SeJobSlot *slot, ConditionVariable *cv, TimestampTz end);
@@ -65,18 +65,18 @@ typedef struct Wanted
 } Wanted;
 
 void
-se_wait_reflected(Oid job, XLogRecPtr lsn, int64 timeout_ms, bool asked)
+se_wait_reflected(Oid job, const char *name, XLogRecPtr lsn, int64 timeout_ms, bool asked)
 {
 	Wanted		wanted = {lsn, asked, 0};
 
-	wait_until(job, is_reflected, &wanted, timeout_ms,
+	wait_until(job, name, is_reflected, &wanted, timeout_ms,
 			   psprintf("reflects %X/%X", LSN_FORMAT_ARGS(lsn)));
 }
 
 void
 se_wait_state(Oid job, SeJobState state, int64 timeout_ms)
 {
-	wait_until(job, has_state, &state, timeout_ms,
+	wait_until(job, NULL, has_state, &state, timeout_ms,
 			   psprintf("is %s", se_job_state_name(state)));
 }
 
@@ -86,9 +86,8 @@ se_wait_state(Oid job, SeJobState state, int64 timeout_ms)
  * before the look.
  */
 static void
-wait_until(Oid job, Condition condition, void *arg, int64 timeout_ms, const char *goal)
+wait_until(Oid job, const char *name, Condition condition, void *arg, int64 timeout_ms, const char *goal)
 {
-	const char *name = get_rel_name(job);	/* now: it may be dropped meanwhile */
 	TimestampTz end = timeout_ms < 0 ? DT_NOEND :
 	TimestampTzPlusMilliseconds(GetCurrentTimestamp(), timeout_ms);
 	MemoryContext memory = AllocSetContextCreate(CurrentMemoryContext, "stream_engine wait",
@@ -96,6 +95,8 @@ wait_until(Oid job, Condition condition, void *arg, int64 timeout_ms, const char
 	MemoryContext old = MemoryContextSwitchTo(memory);
 	Look		look;
 
+	if (name == NULL)
+		name = get_rel_name(job);	/* now: it may be dropped meanwhile */
 	refuse_in_worker(name);
 	look = look_at(job, name);
 	for (;;)
