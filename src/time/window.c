@@ -348,7 +348,7 @@ check_months(const Interval *interval, const char *what)
 				 errdetail("Months differ in length."),
 				 strcmp(what, "shift") == 0 ?
 				 errhint("Use days, hours, minutes or seconds; windows of months in a time zone can be shifted by months.") :
-				 errhint("Use days, hours, minutes or seconds, or give a time zone, such as timezone => 'UTC'.")));
+				 errhint("Use days, hours, minutes or seconds; windows over timestamptz can be of months in a time zone, such as timezone => 'UTC'.")));
 }
 
 static void
