@@ -48,11 +48,19 @@ offset_at(int n, const int64 *at, const int64 *offsets, SeTime t)
 static SeTime
 walk_months(SeTime local)
 {
-	int			year = 1960;
-	int			month = 0;
+	static int	year;
+	static int	month;
+	static int64 begin = PG_INT64_MAX;	/* of the month, as a day since 2000 */
 	int64		day = local / USECS_PER_DAY - (local % USECS_PER_DAY < 0);
-	int64		left = day + 40 * 365 + 10;
+	int64		left;
 
+	if (day < begin)
+	{
+		year = 1960;
+		month = 0;
+		begin = -40 * 365 - 10;
+	}
+	left = day - begin;
 	SE_CHECK(left >= 0);
 	for (;;)
 	{
@@ -63,6 +71,7 @@ walk_months(SeTime local)
 		if (left < length)
 			break;
 		left -= length;
+		begin += length;
 		if (++month == 12)
 		{
 			month = 0;
@@ -91,29 +100,39 @@ make_counts(const SeCalendar *calendar, int nat, const int64 *at, const int64 *o
 	}
 }
 
+/* The first instant whose count is c or more; counts never fall. */
+static int
+first_instant(SeTime c)
+{
+	int			low = 0;
+	int			high = grid.n;
+
+	while (low < high)
+	{
+		int			middle = (low + high) / 2;
+
+		if (grid.counts[middle] < c)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Windows come in order of their end, and of their start. */
 static void
 add_window(SeTime from, SeTime to)
 {
-	int			first = 0;
-	int			last;
+	int			first = first_instant(from);
+	int			last = first_instant(to);
+	SeTime		end = grid.begin + last * grid.unit;
 
-	while (first < grid.n && grid.counts[first] < from)
-		first++;
-	last = first;
-	while (last < grid.n && grid.counts[last] < to)
-		last++;
 	if (first == last || first == 0 || last == grid.n)
 		return;					/* nothing in it, or cut by the edge of the grid */
-	for (int i = 0; i < grid.nwindows; i++)
-	{
-		if (grid.windows[i].end == grid.begin + last * grid.unit)
-		{
-			grid.windows[i].start = Min(grid.windows[i].start, grid.begin + first * grid.unit);
-			return;
-		}
-	}
+	if (grid.nwindows > 0 && grid.windows[grid.nwindows - 1].end == end)
+		return;					/* the one that began first is meant */
 	grid.windows[grid.nwindows].start = grid.begin + first * grid.unit;
-	grid.windows[grid.nwindows++].end = grid.begin + last * grid.unit;
+	grid.windows[grid.nwindows++].end = end;
 }
 
 /* All windows within the grid. */
@@ -144,6 +163,8 @@ make_windows(const SeWindow *w)
 static void
 compare(const SeWindow *w, int a, int b)
 {
+	int			ended_before = 0;
+
 	for (int i = a; i < b; i++)
 	{
 		SeTime		ts = grid.begin + i * grid.unit + (int64) se_harness_random((uint32) Min(grid.unit, 1000000));
@@ -161,10 +182,10 @@ compare(const SeWindow *w, int a, int b)
 		SE_CHECK_INT(se_calendar_count(&w->calendar, grid.begin + i * grid.unit), grid.counts[i]);
 		SE_CHECK_INT(sliced, more);
 		SE_CHECK(slice_start <= ts && ts < slice_end);
-		for (int k = 0; k < grid.nwindows; k++)
+		while (ended_before < grid.nwindows && grid.windows[ended_before].end <= ts)
+			ended_before++;
+		for (int k = ended_before; k < grid.nwindows && grid.windows[k].start <= ts; k++)
 		{
-			if (grid.windows[k].start > ts || grid.windows[k].end <= ts)
-				continue;
 			SE_CHECK(more);
 			SE_CHECK_INT(start, grid.windows[k].start);
 			SE_CHECK_INT(end, grid.windows[k].end);
@@ -188,15 +209,6 @@ compare(const SeWindow *w, int a, int b)
 	}
 }
 
-static int
-compare_ends(const void *a, const void *b)
-{
-	SeTime		x = ((const struct Bounds *) a)->end;
-	SeTime		y = ((const struct Bounds *) b)->end;
-
-	return (x > y) - (x < y);
-}
-
 /* A zone of n random changes between two instants of the grid, in whole units. */
 static void
 random_zone(int n, int from, int to, int most, int64 *at, int64 *offsets)
@@ -216,7 +228,6 @@ check_window(SeWindow *w, int nat, const int64 *at, const int64 *offsets, int a,
 	w->calendar.zone = se_stub_zone("random", nat, at, offsets);
 	make_counts(&w->calendar, nat, at, offsets);
 	make_windows(w);
-	qsort(grid.windows, grid.nwindows, sizeof(grid.windows[0]), compare_ends);
 	compare(w, a, b);
 }
 
