@@ -167,6 +167,14 @@ $node->sql('CREATE FUNCTION see() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN R
 tool('restored without the extension', 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', $copy, '-f', "$dir/table.sql");
 is($node->sql('SELECT count(*) > 400 FROM big; DELETE FROM big; DROP TABLE big', 'copy'), 't', 'a result alone is a table');
 
+# By roles that are no superusers: what views remember is nobody's to read who may not read everything.
+$node->sql('CREATE ROLE dumper LOGIN; GRANT pg_read_all_data TO dumper; CREATE ROLE owner LOGIN; ALTER DATABASE copy OWNER TO owner; CREATE EXTENSION stream_engine', 'copy');
+tool('pg_dump by a reader of all data', 'pg_dump', '-U', 'dumper', '-d', $node->connstr('origin'), '-f', "$dir/dumper.sql");
+command_fails_like([ 'pg_dump', '-U', 'owner', '-d', $copy, '-f', "$dir/owner.sql" ], qr/permission denied for table job_catalog/, 'an owner may not');
+tool('but without the state', 'pg_dump', '-U', 'owner', '-N', 'stream_engine', '-d', $copy, '-f', "$dir/owner.sql");
+tool('restored', 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', new_database('copy'), '-f', "$dir/dumper.sql");
+resume_all('copy', 1003, 'dumped by a reader of all data');
+
 # Custom format, into another cluster.
 tool('pg_dump -Fc', 'pg_dump', '-Fc', '-d', $node->connstr('origin'), '-f', "$dir/custom");
 tool('pg_restore', 'pg_restore', '-e', '-d', new_database('copy', $other), "$dir/custom");
@@ -214,7 +222,7 @@ is($node->sql(q{SELECT options FROM stream_engine.job_catalog WHERE job = 'sums'
 
 # Begun anew from a full dump: what was there is gone.
 new_database('copy');
-tool('restored to begin anew', 'pg_restore', '-e', '-d', $copy, "$dir/custom");
+tool('restored in one transaction, to begin anew', 'pg_restore', '-e', '-1', '-d', $copy, "$dir/custom");
 $node->sql("SELECT * FROM stream_engine.resume_restored('$_', 'restart'); TRUNCATE s_twin", 'copy') foreach sort keys %query;
 write_rows('copy', 1, 300);
 refresh('copy');
@@ -246,7 +254,7 @@ is($node->sql(q{SELECT to_regclass('stream_engine_definitions."public.words"') I
 
 # One view left out, one query left out: the others are as they were.
 new_database('copy');
-tool('pg_dump without a view and a definition', 'pg_dump', '-T', 'words', '-T', 'stream_engine_definitions."public.total"', '-d', $node->connstr('origin'), '-f', "$dir/part.sql");
+tool('pg_dump --inserts without a view and a definition', 'pg_dump', '--inserts', '-T', 'words', '-T', 'stream_engine_definitions."public.total"', '-d', $node->connstr('origin'), '-f', "$dir/part.sql");
 tool('restored', 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', $copy, '-f', "$dir/part.sql");
 is($node->sql("SELECT view FROM stream_engine.jobs ORDER BY view::text", 'copy'), "big\nsums\ntotal\nvisits\nwins", 'the others are views');
 like($node->sql_error("SELECT * FROM stream_engine.resume_restored('total', 'restart')", 'copy'), qr/query of continuous view "total" was not restored/, 'a view without query');
