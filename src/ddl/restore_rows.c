@@ -50,6 +50,14 @@ stream_engine_relation_out(PG_FUNCTION_ARGS)
 	return DirectFunctionCall1(regclassout, PG_GETARG_DATUM(0));
 }
 
+/* Is it one of the tables that pg_dump dumps, whose first column is the job? */
+static bool
+is_dumped(Oid table)
+{
+	return table == se_meta_relation("job_catalog") || table == se_meta_relation("job_positions") ||
+		table == se_meta_relation("state_chunks");
+}
+
 /* BEFORE INSERT: a row whose first column is none is left out; the coordinator hears of new jobs. */
 Datum
 stream_engine_take_restored_row(PG_FUNCTION_ARGS)
@@ -60,7 +68,7 @@ stream_engine_take_restored_row(PG_FUNCTION_ARGS)
 	bool		is_catalog;
 
 	if (!CALLED_AS_TRIGGER(fcinfo) || !TRIGGER_FIRED_BY_INSERT(trigger->tg_event) ||
-		!TRIGGER_FIRED_FOR_ROW(trigger->tg_event))
+		!TRIGGER_FIRED_FOR_ROW(trigger->tg_event) || !is_dumped(RelationGetRelid(trigger->tg_relation)))
 		ereport(ERROR,
 				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
 				 errmsg("stream_engine.take_restored_row() is a trigger of stream_engine's own tables")));

@@ -252,6 +252,9 @@ is($node->sql(q{SELECT to_regclass('stream_engine_definitions."public.total"') I
 $node->sql(q{CREATE SCHEMA away; ALTER TABLE words SET SCHEMA away; DROP SCHEMA away CASCADE}, 'copy');
 is($node->sql(q{SELECT to_regclass('stream_engine_definitions."public.words"') IS NULL}, 'copy'), 't', 'also with its schema');
 
+like($node->sql_error('CREATE TABLE mine (); CREATE TRIGGER t BEFORE INSERT ON mine FOR EACH ROW EXECUTE FUNCTION stream_engine.take_restored_row(); INSERT INTO mine DEFAULT VALUES', 'copy'),
+	qr/trigger of stream_engine's own tables/, 'a trigger of ours is nobody else\'s');
+
 # One view left out, one query left out: the others are as they were.
 new_database('copy');
 tool('pg_dump --inserts without a view and a definition', 'pg_dump', '--inserts', '-T', 'words', '-T', 'stream_engine_definitions."public.total"', '-d', $node->connstr('origin'), '-f', "$dir/part.sql");
