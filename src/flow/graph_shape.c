@@ -91,6 +91,9 @@ add_window(StringInfo text, const SeWindow *window)
 {
 	appendStringInfo(text, "window %d " INT64_FORMAT " " INT64_FORMAT " " INT64_FORMAT "\n",
 					 (int) window->kind, window->size, window->slide, window->shift);
+	if (window->calendar.zone != NULL)
+		appendStringInfo(text, "calendar %s months %d shift " INT64_FORMAT "\n",
+						 pg_get_timezone_name(window->calendar.zone), window->calendar.months, window->calendar.shift);
 }
 
 static void
