@@ -60,7 +60,8 @@ static Query *merge(Query *query, int rti, Query *inner);
 static Node *replace_item(Node *item, int rti, Node *by);
 static void name_place(void *arg);
 static void check_level(Query *query, List *around);
-static void find_views(Oid view, List **found);
+static void find_relations(Oid view, List **found);
+static List *relations_in(const Query *query, Node *item);
 static List *views_in(const Query *query, Node *item);
 
 /* Replace the views of the query's FROM; they are noted in plan->views, inner ones first. */
@@ -109,6 +110,20 @@ first_view(const Query *query)
 static List *
 views_in(const Query *query, Node *item)
 {
+	List	   *views = NIL;
+	ListCell   *cell;
+
+	foreach(cell, relations_in(query, item))
+		if (rt_fetch(lfirst_int(cell), query->rtable)->relkind == RELKIND_VIEW)
+		views = lappend_int(views, lfirst_int(cell));
+	return views;
+}
+
+/* The same of all relations. */
+static List *
+relations_in(const Query *query, Node *item)
+{
+	List	   *relations = NIL;
 	ListCell   *cell;
 
 	if (item == NULL)
@@ -116,21 +131,16 @@ views_in(const Query *query, Node *item)
 	if (IsA(item, RangeTblRef))
 	{
 		int			rti = ((RangeTblRef *) item)->rtindex;
-		RangeTblEntry *rte = rt_fetch(rti, query->rtable);
 
-		return rte->rtekind == RTE_RELATION && rte->relkind == RELKIND_VIEW ? list_make1_int(rti) : NIL;
+		return rt_fetch(rti, query->rtable)->rtekind == RTE_RELATION ? list_make1_int(rti) : NIL;
 	}
 	if (IsA(item, JoinExpr))
-		return list_concat(views_in(query, ((JoinExpr *) item)->larg), views_in(query, ((JoinExpr *) item)->rarg));
+		return list_concat(relations_in(query, ((JoinExpr *) item)->larg),
+						   relations_in(query, ((JoinExpr *) item)->rarg));
 	if (IsA(item, FromExpr))
-	{
-		List	   *views = NIL;
-
 		foreach(cell, ((FromExpr *) item)->fromlist)
-			views = list_concat(views, views_in(query, lfirst(cell)));
-		return views;
-	}
-	return NIL;
+			relations = list_concat(relations, relations_in(query, lfirst(cell)));
+	return relations;
 }
 
 /* A copy of a view's query. The view is locked to the end of the transaction. */
@@ -354,17 +364,17 @@ check_level(Query *query, List *around)
 
 /* See plan.h. */
 List *
-se_plan_views_of(Oid definition)
+se_plan_relations_of(Oid definition)
 {
 	List	   *found = NIL;
 
-	find_views(definition, &found);
-	return list_delete_oid(found, definition);
+	find_relations(definition, &found);
+	return found;
 }
 
-/* Views that a view reads, then itself; each is locked only while it is looked at. */
+/* What a view reads, then itself; each view is locked only while it is looked at. */
 static void
-find_views(Oid view, List **found)
+find_relations(Oid view, List **found)
 {
 	Relation	relation = try_relation_open(view, AccessShareLock);
 	Query	   *query = NULL;
@@ -372,17 +382,23 @@ find_views(Oid view, List **found)
 
 	if (relation == NULL)
 		return;
+	check_stack_depth();
 	if (relation->rd_rel->relkind == RELKIND_VIEW && relation->rd_rules != NULL)
 		query = copyObject(get_view_query(relation));
 	relation_close(relation, AccessShareLock);
-	if (query != NULL)
-		foreach(cell, views_in(query, (Node *) query->jointree))
-	{
-		Oid			inner = rt_fetch(lfirst_int(cell), query->rtable)->relid;
 
-		check_stack_depth();
-		if (!list_member_oid(*found, inner))
-			find_views(inner, found);
+	*found = lappend_oid(*found, view);
+	if (query == NULL)
+		return;
+	foreach(cell, relations_in(query, (Node *) query->jointree))
+	{
+		RangeTblEntry *rte = rt_fetch(lfirst_int(cell), query->rtable);
+
+		if (list_member_oid(*found, rte->relid))
+			continue;
+		if (rte->relkind == RELKIND_VIEW)
+			find_relations(rte->relid, found);
+		else
+			*found = lappend_oid(*found, rte->relid);
 	}
-	*found = list_append_unique_oid(*found, view);
 }

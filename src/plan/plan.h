@@ -34,11 +34,11 @@ extern void se_plan_check_permissions(Query *query);
 extern void se_plan_check_definition(Oid definition);
 
 /*
- * Plain views that a definition reads, Oid, those first that others read. No lock is
- * left: whoever needs them locks them in this order, before the definition, as DROP …
- * CASCADE does. Needs a snapshot; NIL if the definition is gone.
+ * What planning a definition will open, Oid: itself, and the relations that it reads,
+ * also through plain views. A view is locked only while it is looked at. Needs a
+ * snapshot; NIL if the definition is gone.
  */
-extern List *se_plan_views_of(Oid definition);
+extern List *se_plan_relations_of(Oid definition);
 
 /*
  * plan/privileges.c: ERROR (42501) unless the current user may call the functions and

@@ -125,19 +125,28 @@ read_options(SeTask *task, const SeJobMeta *meta)
 }
 
 /*
- * Streams, and plain views, before what is made of them, in the order DROP … CASCADE locks:
- * the other way round the two deadlock. False if the view went with its stream while
- * we waited.
+ * Lock what planning will open. DROP SCHEMA and DROP … CASCADE lock the same relations,
+ * in orders that depend on what is dropped: so we never wait for one while we hold
+ * another. False if the view went meanwhile.
  */
 static bool
 lock_sources(SeTask *task, const SeJobMeta *meta)
 {
-	ListCell   *cell;
+	List	   *needed = se_plan_relations_of(meta->definition);
+	int			held;
 
-	foreach(cell, meta->streams)
-		LockRelationOid(lfirst_oid(cell), AccessShareLock);
-	foreach(cell, se_plan_views_of(meta->definition))
-		LockRelationOid(lfirst_oid(cell), AccessShareLock);
+	for (held = 0; held < list_length(needed); held++)
+	{
+		Oid			relation = list_nth_oid(needed, held);
+
+		if (ConditionalLockRelationOid(relation, AccessShareLock))
+			continue;
+		while (held > 0)
+			UnlockRelationOid(list_nth_oid(needed, --held), AccessShareLock);
+		LockRelationOid(relation, AccessShareLock);
+		UnlockRelationOid(relation, AccessShareLock);
+		held = -1;				/* from the beginning */
+	}
 	return SearchSysCacheExists1(RELOID, ObjectIdGetDatum(task->job));
 }
 

@@ -78,11 +78,49 @@ foreach my $round (1 .. 10)
 	$errors++ if $status != 0;
 	$node->sql('DROP FOREIGN TABLE IF EXISTS below CASCADE');
 }
+foreach my $round (1 .. 10)
+{
+	$node->sql(q{
+		CREATE SCHEMA app;
+		SET search_path = app, public;
+		CREATE FOREIGN TABLE below (k int) SERVER stream_engine;
+		CREATE VIEW plain AS SELECT k FROM below;
+		CREATE MATERIALIZED VIEW one WITH (stream_engine.continuous) AS SELECT k FROM plain;
+		CREATE MATERIALIZED VIEW two WITH (stream_engine.continuous) AS SELECT k, count(*) FROM below GROUP BY k;
+		INSERT INTO below VALUES (1)});
+	my ($status, $out, $err) = $node->psql('postgres', $round % 2 ? 'DROP SCHEMA app' : 'DROP SCHEMA app CASCADE');
+	$errors++ if $err =~ /deadlock/;
+	$node->sql('DROP SCHEMA IF EXISTS app CASCADE');
+}
 is($errors, 0, 'DROP goes through while workers start');
 unlike(slurp_file($node->logfile), qr/deadlock detected/, 'and no worker met a deadlock');
 $node->sql(q{INSERT INTO s VALUES (1)});
 $node->refresh('counts');
 is($node->sql('SELECT n FROM counts WHERE k = 1'), '3', 'the other views have gone on');
+
+# The same lock by lock: a worker that waits for one relation that it reads holds no other one.
+foreach my $order ([ 'plain', 'below' ], [ 'below', 'plain' ])
+{
+	my ($first, $then) = @$order;
+	my %alter = (plain => 'ALTER VIEW plain SET (security_barrier)', below => 'ALTER FOREIGN TABLE below ADD COLUMN x int');
+	$node->sql(q{
+		CREATE FOREIGN TABLE below (k int) SERVER stream_engine;
+		CREATE VIEW plain AS SELECT k FROM below;
+		CREATE MATERIALIZED VIEW one WITH (stream_engine.continuous) AS SELECT k FROM plain WITH NO DATA});
+	my $session = $node->background_psql('postgres', on_error_stop => 0);
+	$session->query_safe("BEGIN; $alter{$first}");
+	$node->sql(q{SELECT stream_engine.start('one')});
+	ok($node->wait_until("SELECT count(*) = 1 FROM pg_locks WHERE NOT granted AND relation = '$first'::regclass"), "the worker waits for $first");
+	$session->query($alter{$then});
+	$session->query('COMMIT');
+	is($session->{stderr}, '', "and $then is free");
+	$session->quit;
+	$node->sql(q{INSERT INTO below VALUES (1)});
+	$node->refresh('one');
+	is($node->sql('TABLE one'), '1', 'then it runs');
+	$node->sql('DROP FOREIGN TABLE below CASCADE');
+}
+unlike(slurp_file($node->logfile), qr/deadlock detected/, 'without a deadlock');
 
 # Server settings that a view keeps from its creation are its own, whatever the server, database or role has later.
 $node->sql(q{
