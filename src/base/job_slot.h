@@ -105,7 +105,7 @@ typedef struct SeJobSlot
 	/* requests: atomic, sessions write */
 	pg_atomic_uint64 wanted_lsn;	/* commit at once when this is reflected */
 	pg_atomic_uint64 pokes;		/* se_job_slot_poke: a request was made */
-	pg_atomic_uint64 option_changes; /* the job's options were changed: the coordinator writes, before a poke */
+	pg_atomic_uint64 option_changes;	/* the job's options were changed: the coordinator writes, before a poke */
 
 	/* progress: atomic, the worker writes */
 	pg_atomic_uint64 read_lsn;	/* log delivered up to here */
