@@ -15,6 +15,7 @@
 #include "base/job_slot.h"
 #include "checkpoint/checkpoint.h"
 #include "flow/operator.h"
+#include "meta/jobs.h"
 #include "runtime/chain.h"
 #include "utils/timestamp.h"
 
@@ -85,7 +86,11 @@ typedef struct SeTask
 /* runtime/task_setup.c: from the catalog to a chain that stands at its position. False: nothing to run. */
 extern bool se_task_setup(SeTask *task);
 
-/* runtime/task_change.c: has anything the chain was made of changed? */
+/*
+ * runtime/task_change.c: has anything the chain was made of changed? Begun before planning, in
+ * its transaction; watched from the time on when the chain is made, in one of its own.
+ */
+extern void se_task_watch_begin(SeTask *task, const SeJobMeta *meta);
 extern void se_task_watch(SeTask *task);
 extern bool se_task_is_outdated(SeTask *task);
 

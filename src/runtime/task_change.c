@@ -30,6 +30,7 @@
 #include "nodes/nodeFuncs.h"
 #include "nodes/parsenodes.h"
 #include "nodes/value.h"
+#include "plan/plan.h"
 #include "rewrite/rewriteHandler.h"
 #include "rewrite/rewriteSupport.h"
 #include "runtime/task.h"
@@ -60,7 +61,31 @@ static void constraint_changed(Datum arg, int cacheid, uint32 hash);
 static void text_search_changed(Datum arg, int cacheid, uint32 hash);
 static void collect_functions(const SeGraph *graph, Oid definition);
 static void collect_watermark(Oid oid);
-static uint64 fingerprint(Oid job);
+static bool walk_functions(Node *node, void *context);
+static Query *query_of_view(Oid view);
+static uint64 fingerprint(const SeJobMeta *meta);
+
+void
+se_task_watch_begin(SeTask *task, const SeJobMeta *meta)
+{
+	MemoryContext old = MemoryContextSwitchTo(task->memory);
+	ListCell   *cell;
+
+	watched = se_plan_relations_of(meta->definition);
+	watched = lappend_oid(watched, task->job);
+	foreach(cell, watched)
+	{
+		Query	   *query = query_of_view(lfirst_oid(cell));
+
+		if (query == NULL)
+			continue;
+		views = lappend_oid(views, lfirst_oid(cell));
+		(void) walk_functions((Node *) query, NULL);
+	}
+	MemoryContextSwitchTo(old);
+	option_changes = pg_atomic_read_u64(&task->slot->option_changes);
+	seen = fingerprint(meta);
+}
 
 void
 se_task_watch(SeTask *task)
@@ -70,6 +95,7 @@ se_task_watch(SeTask *task)
 
 	se_worker_begin_own();
 	meta = se_jobs_get(task->job);
+	outdated = fingerprint(meta) != seen;
 	old = MemoryContextSwitchTo(task->memory);
 	watched = lappend_oid(list_copy(task->chain->graph->streams), task->job);
 	views = list_copy(task->chain->graph->views);
@@ -79,7 +105,6 @@ se_task_watch(SeTask *task)
 	collect_functions(task->chain->graph, meta != NULL ? meta->definition : InvalidOid);
 	MemoryContextSwitchTo(old);
 
-	option_changes = pg_atomic_read_u64(&task->slot->option_changes);
 	CacheRegisterRelcacheCallback(relation_changed, (Datum) 0);
 	CacheRegisterSyscacheCallback(PROCOID, function_changed, (Datum) 0);
 	CacheRegisterSyscacheCallback(FOREIGNTABLEREL, stream_changed, (Datum) 0);
@@ -88,7 +113,7 @@ se_task_watch(SeTask *task)
 	CacheRegisterSyscacheCallback(TSCONFIGOID, text_search_changed, (Datum) 0);
 	CacheRegisterSyscacheCallback(TSCONFIGMAP, text_search_changed, (Datum) 0);
 	CacheRegisterSyscacheCallback(TSDICTOID, text_search_changed, (Datum) 0);
-	seen = fingerprint(task->job);
+	seen = fingerprint(meta);
 	se_worker_commit_own();
 }
 
@@ -112,7 +137,7 @@ se_task_is_outdated(SeTask *task)
 	if (look_again && !outdated)
 	{
 		look_again = false;
-		outdated = fingerprint(task->job) != seen;
+		outdated = fingerprint(se_jobs_get(task->job)) != seen;
 	}
 	return outdated;
 }
@@ -423,9 +448,8 @@ mix_domain(uint64 hash, Oid domain)
 
 /* Of everything watched: options, relations as described, functions as defined. */
 static uint64
-fingerprint(Oid job)
+fingerprint(const SeJobMeta *meta)
 {
-	SeJobMeta  *meta = se_jobs_get(job);
 	uint64		hash = 0;
 	ListCell   *cell;
 

@@ -56,6 +56,7 @@ se_task_setup(SeTask *task)
 		se_worker_commit();
 		return false;
 	}
+	se_task_watch_begin(task, meta);
 	old = MemoryContextSwitchTo(task->memory);
 	graph = se_plan_definition(meta->definition, task->job);
 	se_plan_check_definition(meta->definition);

@@ -122,6 +122,20 @@ foreach my $order ([ 'plain', 'below' ], [ 'below', 'plain' ])
 }
 unlike(slurp_file($node->logfile), qr/deadlock detected/, 'without a deadlock');
 
+# A function that is replaced while the worker of its view is between planning and work.
+$node->sql(q{
+	CREATE FUNCTION label(int) RETURNS text LANGUAGE sql IMMUTABLE AS 'SELECT ''old ''||$1';
+	CREATE MATERIALIZED VIEW labels WITH (stream_engine.continuous) AS SELECT label(k) AS label FROM s WITH NO DATA});
+$node->fault_set('worker-restored', 'wait');
+$node->sql(q{SELECT stream_engine.start('labels')});
+$node->wait_fault('worker-restored');
+$node->sql(q{CREATE OR REPLACE FUNCTION label(int) RETURNS text LANGUAGE sql IMMUTABLE AS 'SELECT ''new ''||$1'});
+$node->fault_clear('worker-restored');
+$node->sql(q{INSERT INTO s VALUES (6)});
+$node->refresh('labels');
+is($node->sql('TABLE labels'), 'new 6', 'the new function is used');
+$node->sql('DROP MATERIALIZED VIEW labels');
+
 # Server settings that a view keeps from its creation are its own, whatever the server, database or role has later.
 $node->sql(q{
 	CREATE MATERIALIZED VIEW shown WITH (stream_engine.continuous) AS SELECT k, timestamptz '2024-07-01 12:00+00' AS at, (timestamptz '2024-07-01 12:00+00')::text AS text FROM s;
