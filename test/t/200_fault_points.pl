@@ -32,24 +32,33 @@ sub acted
 
 my @points = split /\n/, qx{grep -rhoE 'SE_FAULT_POINT\\("[a-z]+-[a-z-]+"\\)' $ENV{SE_TREE}/src --include='*.c' | grep -oE '"[^"]+"' | tr -d '"' | sort -u};
 # Those of commands this test does not give, and of the vacuum (047_view_vacuum.pl) and of standbys (018_standby_horizon.pl); their own tests do.
-my %elsewhere = map { $_ => 1 } qw(bounded-read-next counter-poll create-before-mark create-after-mark refresh-after-mark session-fire session-join standby-pass vacuum-begin window-fire-group);
+my %elsewhere = map { $_ => 1 } qw(bounded-read-next counter-poll drain-begun slot-create create-before-mark create-after-mark refresh-after-mark session-fire session-join standby-pass vacuum-begin window-fire-group);
 cmp_ok(scalar(@points), '>=', 15, 'fault points found in the sources');
 
 $node->write_twin('events', q{SELECT -3, g, g, g, timestamptz '2024-01-01', 'x' FROM generate_series(1, 10) g});
 # The points of sessions: whoever dies there takes nothing with him but his session.
-foreach my $case ([ 'bounded-read-next', 'SELECT count(*) FROM events' ], [ 'refresh-after-mark', 'REFRESH MATERIALIZED VIEW by_key' ])
+foreach my $case ([ 'bounded-read-next', 'SELECT count(*) FROM events' ], [ 'refresh-after-mark', 'REFRESH MATERIALIZED VIEW by_key' ],
+	[ 'drain-begun', 'SELECT stream_engine.drain(), stream_engine.undrain()' ],
+	[ 'slot-create', q{CREATE FOREIGN TABLE t (a int) SERVER stream_engine; CREATE MATERIALIZED VIEW x WITH (stream_engine.continuous) AS SELECT a FROM t}, 1 ])
 {
-	my ($point, $statement) = @$case;
+	my ($point, $statement, $own) = @$case;
 	foreach my $action (qw(error fatal crash))
 	{
 		my $before = acted($point, $action);
+		my $database = $own ? "d_$action" : 'postgres';
+		# A database of its own has no slot yet.
+		$node->sql("CREATE DATABASE $database") if $own;
+		$node->sql('SET client_min_messages = warning; CREATE EXTENSION stream_engine', $database) if $own;
 		$node->fault_set($point, $action, 0, 1);
-		my ($status) = $node->psql('postgres', $statement);
+		my ($status) = $node->psql($database, $statement, on_error_stop => 1);
 		isnt($status, 0, "$action at $point ends the statement");
 		$node->wait_ready;
 		cmp_ok(acted($point, $action), '>', $before, "$action at $point happened");
 		$node->fault_clear;
-		$node->sql($statement);
+		$node->sql('DROP FOREIGN TABLE IF EXISTS t CASCADE', $database) if $own;
+		$node->sql($statement, $database);
+		$node->sql('INSERT INTO t VALUES (7); REFRESH MATERIALIZED VIEW x', $database) if $own;
+		is($node->sql('TABLE x', $database), '7', "the view whose slot it was goes after $action") if $own;
 		$node->write_twin('events', q{SELECT -2, g, g, g, timestamptz '2024-01-01', 'x' FROM generate_series(1, 10) g});
 		compare("after $action at $point");
 	}
