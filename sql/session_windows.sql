@@ -20,7 +20,7 @@ CREATE MATERIALIZED VIEW long_ones WITH (stream_engine.continuous) AS
 CREATE MATERIALIZED VIEW starts WITH (stream_engine.continuous) AS
     SELECT DISTINCT who, window_start FROM visits, session(at, '30 seconds');
 
-SELECT stream_engine.explain($$SELECT who, window_end, count(*), string_agg(page, '>'), count(DISTINCT page), stddev(n) FROM visits, session(at, interval '30 seconds')
+SELECT stream_engine.explain($$SELECT who, window_end, count(*), string_agg(page, '>'), count(DISTINCT page) AS pages, stddev(n) FROM visits, session(at, interval '30 seconds')
     GROUP BY who, window_start, window_end$$);
 
 CREATE PROCEDURE write(seed float, first int, last int) LANGUAGE plpgsql AS $$

@@ -250,6 +250,7 @@ stream_engine_standby_look_main(Datum arg)
 
 	se_worker_connect(database);
 	se_worker_begin_own();
+	SE_FAULT_POINT("standby-look");
 	need = se_retain_need(se_jobs_list(), InvalidXLogRecPtr);
 	streams = need.jobs || se_retain_has_streams();
 	se_worker_commit_own();

@@ -32,6 +32,31 @@ sub passes
 	return;
 }
 
+# Its processes are cancelled and terminated, asleep and at work: the next pass is made, the server goes on.
+sub pid_of
+{
+	my ($type) = @_;
+	return $standby->sql("SELECT coalesce(max(pid), 0) FROM pg_stat_activity WHERE backend_type = '$type'");
+}
+foreach my $function (qw(pg_cancel_backend pg_terminate_backend))
+{
+	foreach my $type ('stream_engine standby', 'stream_engine standby look')
+	{
+		my $look = $type =~ /look/;
+		$standby->fault_set('standby-look', 'wait', 0, 1) if $look;
+		$standby->sql('SELECT pg_reload_conf()');
+		$standby->wait_fault('standby-look') if $look;
+		$standby->wait_until("SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = '$type'", "$type is there");
+		my $pid = pid_of($type);
+		is($standby->sql("SELECT $function($pid)"), 't', "$function of $type");
+		$standby->fault_clear;
+		$standby->wait_until("SELECT count(*) = 0 FROM pg_stat_activity WHERE pid = $pid", 'it ended') if $look || $function =~ /terminate/;
+		$standby->wait_until(q{SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'stream_engine standby'}, 'another one is there');
+		passes($standby);
+		is($standby->sql(qq{SELECT count(*) FROM ($slot) x}), '1', 'the slot is there');
+	}
+}
+
 # A view is made in a transaction that stays open.
 my ($in, $out, $err) = ("BEGIN;\nCREATE MATERIALIZED VIEW v WITH (stream_engine.continuous) AS SELECT id FROM s;\n\\echo made\n", '', '');
 my $creator = IPC::Run::start([ 'psql', '-XqAt', '-v', 'ON_ERROR_STOP=1', '-d', $primary->connstr('postgres') ], '<', \$in, '>', \$out, '2>', \$err);

@@ -73,15 +73,21 @@ rewrite();
 is($node->sql(q{SELECT count(*), min(c), max(c) FROM v}), "30000|$rounds|$rounds", 'also after a restart');
 
 # A vacuum that dies at its beginning takes nobody with it but, killed, the server; the next one does its work.
-foreach my $action (qw(error fatal crash))
+foreach my $action (qw(error fatal pg_cancel_backend pg_terminate_backend crash))
 {
-	my $died = $action eq 'crash' ? qr/terminated by signal 9/ : qr/fault point "vacuum-begin"/;
+	my $died = $action eq 'crash' ? qr/terminated by signal 9/ : $action eq 'pg_cancel_backend' ? qr/vacuum.*canceling statement/
+	  : $action eq 'pg_terminate_backend' ? qr/terminating background worker "stream_engine vacuum/ : qr/fault point "vacuum-begin"/;
+	my $from_outside = $action =~ /^pg_/;
 	my $log = -s $node->logfile;
 
-	$node->fault_set('vacuum-begin', $action, 0, 1);
+	$node->fault_set('vacuum-begin', $from_outside ? 'wait' : $action, 0, 1);
 	$count = chunks('vacuum_count');
 	$end = time + 120;
-	rewrite() while slurp_file($node->logfile, $log) !~ $died && time < $end;
+	while (slurp_file($node->logfile, $log) !~ $died && time < $end)
+	{
+		rewrite();
+		$node->psql('postgres', "SELECT $action(pid) FROM pg_stat_activity WHERE backend_type = 'stream_engine vacuum'") if $from_outside;
+	}
 	like(slurp_file($node->logfile, $log), $died, "$action at the beginning of a vacuum");
 	$node->wait_ready;
 	$node->fault_clear;
