@@ -47,6 +47,9 @@ SELECT stream_engine.wait_state('v', 'running');
 \set VERBOSITY sqlstate
 SELECT stream_engine.wait_state('v', 'stopped', '1 ms');
 SELECT stream_engine.wait_for('v', '7FFFFFFF/0', '1 ms');
+\set VERBOSITY terse
+SELECT stream_engine.wait_state('v', 'stopped', '1 ms');
+SELECT stream_engine.wait_for('v', '7FFFFFFF/0', '1 ms');
 \set VERBOSITY default
 SELECT stream_engine.wait_for('v', '0/0', '-1 ms');
 SELECT stream_engine.wait_state('v', 'sleeping');

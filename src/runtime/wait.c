@@ -92,11 +92,12 @@ wait_until(Oid job, const char *name, Condition condition, void *arg, int64 time
 	TimestampTzPlusMilliseconds(GetCurrentTimestamp(), timeout_ms);
 	MemoryContext memory = AllocSetContextCreate(CurrentMemoryContext, "stream_engine wait",
 												 ALLOCSET_SMALL_SIZES);
-	MemoryContext old = MemoryContextSwitchTo(memory);
+	MemoryContext old;
 	Look		look;
 
 	if (name == NULL)
-		name = get_rel_name(job);	/* now: it may be dropped meanwhile */
+		name = get_rel_name(job);	/* now, as it may be dropped meanwhile; here, as each turn resets memory */
+	old = MemoryContextSwitchTo(memory);
 	refuse_in_worker(name);
 	look = look_at(job, name);
 	for (;;)
