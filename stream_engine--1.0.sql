@@ -314,8 +314,9 @@ CREATE VIEW stream_engine.sources WITH (security_barrier) AS
     SELECT j.job::regclass AS view, p.unit, p.source, s.stream,
            stream_engine.describe_position(p."position") AS "position",
            l.read_lsn, l.reflected_lsn, k.lsn AS restart_lsn,
-           greatest(pg_wal_lsn_diff(n.lsn, l.reflected_lsn), 0)::bigint AS lag_bytes,
-           CASE WHEN l.reflected_lsn >= l.announced_lsn OR l.announced_lsn IS NULL THEN interval '0'
+           CASE WHEN l.reflected_lsn IS NOT NULL THEN greatest(pg_wal_lsn_diff(n.lsn, l.reflected_lsn), 0)::bigint END AS lag_bytes,
+           CASE WHEN l.reflected_lsn IS NULL THEN NULL
+                WHEN l.reflected_lsn >= l.announced_lsn OR l.announced_lsn IS NULL THEN interval '0'
                 ELSE greatest(clock_timestamp() - l.source_time, interval '0') END AS lag_time,
            greatest(pg_wal_lsn_diff(n.lsn, k.lsn), 0)::bigint AS retained_bytes,
            w.pid AS oldest_writer, w.xact_start AS oldest_writer_since,
