@@ -11,6 +11,7 @@
 #include "base/draining.h"
 #include "base/fault.h"
 #include "base/holds.h"
+#include "base/database_slot.h"
 #include "base/job_slot.h"
 #include "base/se.h"
 #include "base/settings.h"
@@ -34,6 +35,7 @@ _PG_init(void)
 		return;
 
 	/* base */
+	se_database_slot_init();
 	se_job_slot_init();
 	se_holds_init();
 	se_draining_init();

@@ -5,7 +5,7 @@
 #include "postgres.h"
 
 #include "base/clock.h"
-#include "base/job_slot.h"
+#include "base/database_slot.h"
 #include "base/shmem.h"
 #include "miscadmin.h"
 #include "port/atomics.h"
@@ -69,8 +69,8 @@ stream_engine_test_clock_set(PG_FUNCTION_ARGS)
 				 errmsg("must be superuser to drive the clock")));
 	pg_atomic_write_u64(&MyClock->driven,
 						PG_ARGISNULL(0) ? 0 : (uint64) PG_GETARG_TIMESTAMPTZ(0));
-	se_job_slot_wake_readers(MyDatabaseId, InvalidXLogRecPtr);
-	se_job_slot_wake_coordinator(MyDatabaseId);
+	se_database_slot_wake_readers(MyDatabaseId, InvalidXLogRecPtr);
+	se_database_slot_wake_coordinator(MyDatabaseId);
 	PG_RETURN_VOID();
 }
 #endif

@@ -14,7 +14,7 @@
 #include "access/htup_details.h"
 #include "access/xact.h"
 #include "base/compat.h"
-#include "base/job_slot.h"
+#include "base/database_slot.h"
 #include "catalog/pg_authid.h"
 #include "catalog/pg_database.h"
 #include "catalog/pg_extension.h"
@@ -158,7 +158,7 @@ wake_announced(XactEvent event, void *arg)
 
 	if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_ABORT)
 		foreach(cell, announced)
-			se_job_slot_wake_coordinator(lfirst_oid(cell));
+			se_database_slot_wake_coordinator(lfirst_oid(cell));
 	if (event != XACT_EVENT_PRE_COMMIT && event != XACT_EVENT_PRE_PREPARE)
 		announced = NIL;
 }
@@ -261,7 +261,7 @@ end_workers(Oid database, const char *kind)
 {
 	bool		any = false;
 
-	se_job_slot_dismiss(database, strcmp(kind, "stream_engine") == 0);
+	se_database_slot_dismiss(database, strcmp(kind, "stream_engine") == 0);
 	for (int i = 0; i < ProcGlobal->allProcCount; i++)
 	{
 		PGPROC	   *proc = &ProcGlobal->allProcs[i];

@@ -10,7 +10,7 @@
 #include "postgres.h"
 
 #include "access/xact.h"
-#include "base/job_slot.h"
+#include "base/database_slot.h"
 #include "commands/event_trigger.h"
 #include "ddl/ddl.h"
 #include "ddl/ddl_internal.h"
@@ -189,7 +189,7 @@ end_prepared(SeUtility *utility)
 	if (stmt->kind != TRANS_STMT_COMMIT_PREPARED && stmt->kind != TRANS_STMT_ROLLBACK_PREPARED)
 		return false;
 	se_utility_pass_on(utility);
-	se_job_slot_wake_readers(MyDatabaseId, InvalidXLogRecPtr);
+	se_database_slot_wake_readers(MyDatabaseId, InvalidXLogRecPtr);
 	se_meta_notify_at_commit();
 	return true;
 }

@@ -36,7 +36,7 @@
 #include "base/clock.h"
 #include "base/compat.h"
 #include "base/fault.h"
-#include "base/job_slot.h"
+#include "base/database_slot.h"
 #include "base/settings.h"
 #include "base/shmem.h"
 #include "lib/ilist.h"
@@ -497,7 +497,7 @@ write_message(SeMessageHeader *header, const void *body)
 	MyWrites.unread += header->body_len;
 	if (MyWrites.unread >= WAKE_EVERY)
 	{
-		se_job_slot_wake_readers(MyDatabaseId, InvalidXLogRecPtr);
+		se_database_slot_wake_readers(MyDatabaseId, InvalidXLogRecPtr);
 		MyWrites.unread = 0;
 	}
 	if (first == NULL)
@@ -610,7 +610,7 @@ transaction_event(XactEvent event, void *arg)
 		case XACT_EVENT_COMMIT:
 			/* The transaction is visible already; asynchronous commits come here too. */
 			if (MyWrites.in_use)
-				se_job_slot_wake_readers(MyDatabaseId, XactLastCommitEnd);
+				se_database_slot_wake_readers(MyDatabaseId, XactLastCommitEnd);
 			forget_writes();
 			break;
 		case XACT_EVENT_PREPARE:

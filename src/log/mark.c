@@ -12,7 +12,7 @@
 
 #include "access/xlog.h"
 #include "base/clock.h"
-#include "base/job_slot.h"
+#include "base/database_slot.h"
 #include "log/append.h"
 #include "miscadmin.h"
 
@@ -47,6 +47,6 @@ se_mark_write(SeMarkKind mark, Oid relation, uint64 xid, uint64 ordinal,
 		se_append_forget_layouts();
 	if (flush)
 		XLogFlush(end);
-	se_job_slot_wake_readers(MyDatabaseId, end);
+	se_database_slot_wake_readers(MyDatabaseId, end);
 	return end;
 }

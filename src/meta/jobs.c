@@ -13,6 +13,7 @@
 #include "access/xact.h"
 #include "access/xlog.h"
 #include "base/compat.h"
+#include "base/database_slot.h"
 #include "base/job_slot.h"
 #include "catalog/indexing.h"
 #include "catalog/pg_class.h"
@@ -294,7 +295,7 @@ at_transaction_end(XactEvent event, void *arg)
 	{
 		case XACT_EVENT_COMMIT:
 			if (notify_at_commit)
-				se_job_slot_wake_coordinator(MyDatabaseId);
+				se_database_slot_wake_coordinator(MyDatabaseId);
 			notify_at_commit = false;
 			break;
 		case XACT_EVENT_ABORT:

@@ -13,6 +13,7 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "base/database_slot.h"
 #include "base/job_slot.h"
 #include "base/se.h"
 #include "base/settings.h"
@@ -108,7 +109,7 @@ stream_engine_live_jobs(PG_FUNCTION_ARGS)
 		put_lsn(&row, pg_atomic_read_u64(&slot->read_lsn));
 		put_lsn(&row, pg_atomic_read_u64(&slot->reflected_lsn));
 		put_lsn(&row, pg_atomic_read_u64(&slot->restart_lsn));
-		put_lsn(&row, se_job_slot_announced_lsn(MyDatabaseId));
+		put_lsn(&row, se_database_slot_announced_lsn(MyDatabaseId));
 		put_watermark(&row, pg_atomic_read_u64(&slot->watermark));
 		put_count(&row, COUNTER(SE_COUNT_ROWS_IN));
 		put_count(&row, COUNTER(SE_COUNT_ROWS_OUT));
@@ -227,7 +228,7 @@ copy_life(int i, SeJobSlot **slot, Life *life)
 
 	/* It runs, but nobody keeps its WAL: a restart might not find it. */
 	if (ours && life->error[0] == '\0')
-		(void) se_job_slot_get_retention(MyDatabaseId, &life->sqlstate, life->error);
+		(void) se_database_slot_get_retention(MyDatabaseId, &life->sqlstate, life->error);
 	return ours;
 }
 

@@ -18,6 +18,7 @@
 #include "access/xlog.h"
 #include "access/xlog_internal.h"
 #include "base/compat.h"
+#include "base/database_slot.h"
 #include "base/fault.h"
 #include "meta/positions.h"
 #include "miscadmin.h"
@@ -263,7 +264,7 @@ finish(SeTask *task, const Stand *stand, bool full, int64 took)
 	if (!task->resuming)
 		reflect(task, stand);
 	if (new_segment != old_segment)
-		se_job_slot_wake_coordinator(MyDatabaseId);
+		se_database_slot_wake_coordinator(MyDatabaseId);
 	if (pgstat_report_stat(false) == 0)
 		se_commit_tell_bytes(task);
 }
@@ -274,7 +275,7 @@ se_commit_tell_bytes(SeTask *task)
 	if (task->commit_bytes - task->told_bytes < TELL_BYTES)
 		return;
 	task->told_bytes = task->commit_bytes;
-	se_job_slot_wake_coordinator(MyDatabaseId);
+	se_database_slot_wake_coordinator(MyDatabaseId);
 }
 
 void

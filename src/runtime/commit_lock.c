@@ -14,6 +14,7 @@
 
 #include "access/xact.h"
 #include "base/compat.h"
+#include "base/database_slot.h"
 #include "base/fault.h"
 #include "miscadmin.h"
 #include "runtime/restart.h"
@@ -116,7 +117,7 @@ tell(SeTask *task, int tries, int pause)
 	se_job_slot_changed(slot);
 	if (tries != TELL_TRIES)
 		return;
-	se_job_slot_wake_coordinator(MyDatabaseId); /* it writes job_errors */
+	se_database_slot_wake_coordinator(MyDatabaseId);	/* it writes job_errors */
 	ereport(LOG, (errmsg("continuous view %s %s; still waiting", task->name, text)));
 }
 

@@ -21,6 +21,7 @@
 
 #include "access/xact.h"
 #include "base/compat.h"
+#include "base/database_slot.h"
 #include "base/fault.h"
 #include "base/holds.h"
 #include "base/settings.h"
@@ -87,17 +88,17 @@ stream_engine_coordinator_main(Datum arg)
 
 	se_worker_connect(database);
 	pgstat_report_appname("stream_engine coordinator");
-	registered = se_job_slot_register_coordinator(MyDatabaseId);
+	registered = se_database_slot_register_coordinator(MyDatabaseId);
 	if (!registered)
 		proc_exit(0);			/* a former launcher's is still there */
 	before_shmem_exit(leave, (Datum) 0);
-	se_job_slot_wake_launcher();	/* others wait for us to come up */
+	se_database_slot_wake_launcher();	/* others wait for us to come up */
 	memory = AllocSetContextCreate(TopMemoryContext, "stream_engine coordinator",
 								   ALLOCSET_DEFAULT_SIZES);
 
 	for (;;)
 	{
-		uint64		wakes = se_job_slot_coordinator_wakes(MyDatabaseId);
+		uint64		wakes = se_database_slot_coordinator_wakes(MyDatabaseId);
 
 		ResetLatch(MyLatch);
 		se_worker_between();
@@ -135,7 +136,7 @@ wait_for_news(uint64 wakes)
 		ListCell   *cell;
 		pid_t		pid;
 
-		if (wakes != se_job_slot_coordinator_wakes(MyDatabaseId) || now >= next_timer ||
+		if (wakes != se_database_slot_coordinator_wakes(MyDatabaseId) || now >= next_timer ||
 			se_vacuum_has_ended())
 			return;
 		foreach(cell, started)
@@ -191,7 +192,7 @@ look(MemoryContext memory)
 	 * Leave. From here on whoever changes a job asks the launcher; a change made just before is seen by one more
 	 * look.
 	 */
-	se_job_slot_unregister_coordinator(MyDatabaseId, true);
+	se_database_slot_unregister_coordinator(MyDatabaseId, true);
 	registered = false;
 	se_worker_begin_own();
 	MemoryContextSwitchTo(memory);
@@ -199,7 +200,7 @@ look(MemoryContext memory)
 	se_worker_commit_own();
 	if (!needed && se_holds_oldest(MyDatabaseId) == InvalidXLogRecPtr)
 		proc_exit(0);
-	registered = se_job_slot_register_coordinator(MyDatabaseId);
+	registered = se_database_slot_register_coordinator(MyDatabaseId);
 	if (!registered)
 		proc_exit(0);
 	due_in(0);
@@ -221,9 +222,9 @@ retain(const SeRetainNeed *need, XLogRecPtr hold)
 
 		again = se_retain_apply(need, hold, &kept);
 		if (kept)
-			se_job_slot_set_retention(MyDatabaseId, 0, NULL);
+			se_database_slot_set_retention(MyDatabaseId, 0, NULL);
 		if (kept && !told_launcher)
-			se_job_slot_wake_launcher();
+			se_database_slot_wake_launcher();
 		told_launcher |= kept;
 	}
 	PG_CATCH();
@@ -233,7 +234,7 @@ retain(const SeRetainNeed *need, XLogRecPtr hold)
 		MemoryContextSwitchTo(memory);
 		error = CopyErrorData();
 		se_worker_survive();
-		se_job_slot_set_retention(MyDatabaseId, error->sqlerrcode, error->message);
+		se_database_slot_set_retention(MyDatabaseId, error->sqlerrcode, error->message);
 	}
 	PG_END_TRY();
 	return again;
@@ -595,6 +596,6 @@ leave(int code, Datum arg)
 {
 	if (!registered)
 		return;
-	se_job_slot_unregister_coordinator(MyDatabaseId, false);
-	se_job_slot_wake_coordinator(MyDatabaseId); /* nobody there: asks the launcher */
+	se_database_slot_unregister_coordinator(MyDatabaseId, false);
+	se_database_slot_wake_coordinator(MyDatabaseId);	/* nobody there: asks the launcher */
 }

@@ -14,6 +14,7 @@
  */
 #include "postgres.h"
 
+#include "base/database_slot.h"
 #include "base/waits.h"
 #include "miscadmin.h"
 #include "runtime/deadlock.h"
@@ -31,7 +32,7 @@ runner_of(const SeJobSlot *slot)
 	pid = slot->worker_pid;
 	database = slot->in_use ? slot->database : InvalidOid;
 	LWLockRelease(se_job_slot_lock());
-	return pid != 0 || !OidIsValid(database) ? pid : se_job_slot_coordinator_pid(database);
+	return pid != 0 || !OidIsValid(database) ? pid : se_database_slot_coordinator_pid(database);
 }
 
 /* Add whom a process waits for. */

@@ -20,6 +20,7 @@
 #include "access/xact.h"
 #include "base/compat.h"
 #include "base/fault.h"
+#include "base/database_slot.h"
 #include "base/job_slot.h"
 #include "base/settings.h"
 #include "catalog/pg_database.h"
@@ -96,7 +97,7 @@ stream_engine_launcher_main(Datum arg)
 	pgstat_report_appname("stream_engine launcher");
 	memory = AllocSetContextCreate(TopMemoryContext, "stream_engine launcher",
 								   ALLOCSET_DEFAULT_SIZES);
-	se_job_slot_register_launcher();
+	se_database_slot_register_launcher();
 
 	MemoryContextSwitchTo(memory);
 	foreach(cell, se_launcher_databases(false))
@@ -113,7 +114,7 @@ stream_engine_launcher_main(Datum arg)
 		MemoryContextReset(memory);
 		MemoryContextSwitchTo(memory);
 
-		while ((database = se_job_slot_next_request()) != InvalidOid)
+		while ((database = se_database_slot_next_request()) != InvalidOid)
 		{
 			want(database);
 			relist = true;
@@ -184,7 +185,7 @@ drop_orphaned_slots(void)
 				(errmsg("dropping the replication slot of database %u, which no longer exists",
 						database)));
 		se_retention_drop(database);
-		se_job_slot_forget_database(database);
+		se_database_slot_forget_database(database);
 	}
 }
 
@@ -203,9 +204,9 @@ drop_standby_slot(void)
 		char		trouble[SE_JOB_ERROR_LEN];
 
 		/* One that left of its own accord found nothing to keep. */
-		if (!place->wanted && place->handle == NULL && !se_job_slot_is_dismissed(place->database))
+		if (!place->wanted && place->handle == NULL && !se_database_slot_is_dismissed(place->database))
 			continue;
-		if (!se_job_slot_get_retention(place->database, &sqlstate, trouble))
+		if (!se_database_slot_get_retention(place->database, &sqlstate, trouble))
 			return;
 	}
 	se_retention_drop(InvalidOid);
@@ -223,7 +224,7 @@ forget_dropped(List *databases)
 
 		if (list_member_oid(databases, place->database) || place->handle != NULL)
 			continue;
-		se_job_slot_forget_database(place->database);
+		se_database_slot_forget_database(place->database);
 		places = foreach_delete_current(places, cell);
 		pfree(place);
 	}
@@ -273,10 +274,10 @@ see_who_ended(void)
 		pfree(place->handle);
 		place->handle = NULL;
 		any = true;
-		if (se_job_slot_coordinator_left(place->database))
+		if (se_database_slot_coordinator_left(place->database))
 		{
 			place->failures = 0;
-			se_job_slot_forget_idle(place->database);
+			se_database_slot_forget_idle(place->database);
 			continue;
 		}
 		if (TimestampDifferenceExceeds(place->started_at, GetCurrentTimestamp(), RETRY_MAX_MS))
@@ -304,7 +305,7 @@ is_news(void)
 		if (place->handle != NULL && GetBackgroundWorkerPid(place->handle, &pid) == BGWH_STOPPED)
 			return true;
 	}
-	return se_job_slot_has_request();
+	return se_database_slot_has_request();
 }
 
 /* Start what is wanted and may start. Returns ms until the next try, -1 if none waits. */
@@ -320,7 +321,7 @@ start_wanted(void)
 	{
 		Place	   *place = lfirst(cell);
 
-		if (place->handle != NULL && !se_job_slot_has_coordinator(place->database))
+		if (place->handle != NULL && !se_database_slot_has_coordinator(place->database))
 			probes++;
 	}
 	foreach(cell, places)
@@ -330,11 +331,11 @@ start_wanted(void)
 
 		if (!place->wanted)
 			continue;
-		if (se_job_slot_has_coordinator(place->database))
+		if (se_database_slot_has_coordinator(place->database))
 		{
 			/* Perhaps one that a former launcher started. */
 			place->wanted = false;
-			se_job_slot_wake_coordinator(place->database);
+			se_database_slot_wake_coordinator(place->database);
 			continue;
 		}
 		if (place->handle != NULL)
@@ -378,7 +379,7 @@ start_coordinator(Place *place)
 	if (!registered)
 	{
 		place->handle = NULL;
-		se_job_slot_set_starved(true);
+		se_database_slot_set_starved(true);
 		if (!told)
 			ereport(WARNING,
 					(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
@@ -387,7 +388,7 @@ start_coordinator(Place *place)
 		told = true;
 		return false;
 	}
-	se_job_slot_set_starved(false);
+	se_database_slot_set_starved(false);
 	place->wanted = false;
 	place->started_at = GetCurrentTimestamp();
 	return true;

@@ -12,6 +12,7 @@
 
 #include "access/xact.h"
 #include "base/compat.h"
+#include "base/database_slot.h"
 #include "base/settings.h"
 #include "mb/pg_wchar.h"
 #include "meta/jobs.h"
@@ -74,7 +75,7 @@ se_restart_mark(SeJobSlot *slot, bool person, bool written, int sqlstate, const 
 	se_job_slot_clip_error(slot->error, message);
 	LWLockRelease(se_job_slot_lock());
 	se_job_slot_changed(slot);
-	se_job_slot_wake_coordinator(slot->database);
+	se_database_slot_wake_coordinator(slot->database);
 }
 
 void

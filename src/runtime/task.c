@@ -16,6 +16,7 @@
 #include "base/fault.h"
 #include "base/settings.h"
 #include "base/compat.h"
+#include "base/database_slot.h"
 #include "mb/pg_wchar.h"
 #include "meta/jobs.h"
 #include "miscadmin.h"
@@ -158,7 +159,7 @@ detach(int code, Datum arg)
 	MySlot->worker_proc = -1;
 	LWLockRelease(se_job_slot_lock());
 	se_job_slot_changed(MySlot);
-	se_job_slot_wake_coordinator(DatumGetObjectId(arg));
+	se_database_slot_wake_coordinator(DatumGetObjectId(arg));
 }
 
 /*
@@ -290,7 +291,7 @@ run(SeTask *task)
 static uint64
 count_wakes(void)
 {
-	return se_job_slot_wake_count(MyDatabaseId) + pg_atomic_read_u64(&MySlot->pokes);
+	return se_database_slot_wake_count(MyDatabaseId) + pg_atomic_read_u64(&MySlot->pokes);
 }
 
 /* Does the time, a full output, or somebody who waits ask for a commit? */

@@ -9,6 +9,7 @@
 #include "postgres.h"
 
 #include "access/xlog.h"
+#include "base/database_slot.h"
 #include "base/job_slot.h"
 #include "base/settings.h"
 #include "miscadmin.h"
@@ -21,10 +22,10 @@ se_waiting_why(void)
 {
 	if (RecoveryInProgress())
 		return "the server is a standby: the view goes on when it is promoted";
-	if (!se_job_slot_has_launcher())
+	if (!se_database_slot_has_launcher())
 		return "the launcher of stream_engine does not run: max_worker_processes may be too small";
-	if (!se_job_slot_has_coordinator(MyDatabaseId))
-		return se_job_slot_is_starved() ?
+	if (!se_database_slot_has_coordinator(MyDatabaseId))
+		return se_database_slot_is_starved() ?
 			"no background worker is free for the coordinator: raise max_worker_processes" : NULL;
 	if (all_taken())
 		return "all places for continuous views are taken: raise stream_engine.max_jobs, or drop views";

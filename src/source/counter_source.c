@@ -22,7 +22,7 @@
 
 #include "access/xlog.h"
 #include "base/fault.h"
-#include "base/job_slot.h"
+#include "base/database_slot.h"
 #include "catalog/pg_type.h"
 #include "log/position.h"
 #include "miscadmin.h"
@@ -107,7 +107,7 @@ counter_poll(SeSource *source, SeBatch *batch, Snapshot snapshot)
 	batch->wm_end = time_of(counter->n);
 	if (batch->nrows > 0)
 		return SE_POLL_ROWS;
-	counter->ended_at = Max(GetFlushRecPtr(NULL), se_job_slot_announced_lsn(MyDatabaseId));
+	counter->ended_at = Max(GetFlushRecPtr(NULL), se_database_slot_announced_lsn(MyDatabaseId));
 	return SE_POLL_NOTHING;
 }
 

@@ -21,7 +21,7 @@
 #include "access/xlog.h"
 #include "base/compat.h"
 #include "base/fault.h"
-#include "base/job_slot.h"
+#include "base/database_slot.h"
 #include "log/layout.h"
 #include "log/reader.h"
 #include "log/row_pack.h"
@@ -303,7 +303,7 @@ static XLogRecPtr
 readable_limit(void)
 {
 	XLogRecPtr	flushed = GetFlushRecPtr(NULL);
-	XLogRecPtr	announced = se_job_slot_announced_lsn(MyDatabaseId);
+	XLogRecPtr	announced = se_database_slot_announced_lsn(MyDatabaseId);
 
 	if (announced <= flushed)
 		return flushed;
