@@ -35,5 +35,17 @@ SELECT stream_engine.emit_watermark('bid', 'infinity');
 
 REFRESH MATERIALIZED VIEW per_window;
 SELECT window_start, auction, bids FROM per_window ORDER BY window_start, auction;
-SELECT count(*) > 0 AS explained FROM stream_engine.explain('per_window');
-SELECT count(*) FROM stream_engine.sources WHERE lag_bytes >= 0;
+
+CREATE TEMP VIEW jobs AS
+SELECT view, state, rows_in, rows_out, watermark FROM stream_engine.jobs;
+CREATE TEMP VIEW explained AS
+SELECT * FROM stream_engine.explain('per_window');
+CREATE TEMP VIEW sources AS
+SELECT view, lag_bytes, retained_bytes FROM stream_engine.sources;
+CREATE TEMP VIEW errors AS
+SELECT * FROM stream_engine.errors;
+REFRESH MATERIALIZED VIEW per_channel;
+SELECT view, state, rows_in, rows_out > 0 AS rows_out, watermark FROM jobs ORDER BY view::text;
+SELECT count(*) > 0 AS explained FROM explained;
+SELECT view, lag_bytes >= 0 AS lag, retained_bytes >= lag_bytes AS retained FROM sources ORDER BY view::text;
+SELECT * FROM errors;
