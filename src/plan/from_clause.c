@@ -231,7 +231,7 @@ read_function(SePlan *plan, int rti)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("ROWS FROM is not supported in a continuous view"),
-				 errhint("Write one window function (tumble, hop, cumulate) after the stream."),
+				 errhint("Write one window function (tumble, hop, cumulate, session) after the stream."),
 				 se_plan_node_position(plan, function->funcexpr)));
 	if (!OidIsValid(entry_window_function(plan, rti)))
 	{
@@ -242,7 +242,7 @@ read_function(SePlan *plan, int rti)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("function %s() in FROM is not supported in a continuous view", name),
-				 errhint("Only the window functions tumble, hop and cumulate can stand in FROM beside a stream."),
+				 errhint("Only the window functions tumble, hop, cumulate and session can stand in FROM beside a stream."),
 				 se_plan_node_position(plan, function->funcexpr)));
 	}
 	if (rte->funcordinality)
