@@ -45,3 +45,13 @@ INSERT INTO top VALUES (4);
 INSERT INTO beside VALUES (5, 5);
 REFRESH MATERIALIZED VIEW w;
 SELECT * FROM w;
+
+-- a stream that has children no more can be read as any other
+CREATE FOREIGN TABLE was (id int) SERVER stream_engine;
+CREATE FOREIGN TABLE its () INHERITS (was) SERVER stream_engine;
+CREATE MATERIALIZED VIEW x WITH (stream_engine.continuous) AS SELECT id FROM was;
+ALTER FOREIGN TABLE its NO INHERIT was;
+CREATE MATERIALIZED VIEW x WITH (stream_engine.continuous) AS SELECT id FROM was;
+INSERT INTO was VALUES (1);
+REFRESH MATERIALIZED VIEW x;
+SELECT * FROM x;

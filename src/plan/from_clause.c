@@ -146,7 +146,8 @@ read_relation(SePlan *plan, int rti)
 				 errmsg("TABLESAMPLE is not supported in a continuous view"),
 				 errhint("Filter by a hash of a column in WHERE."),
 				 se_plan_rte_position(plan, rti)));
-	if (rte->inh && has_subclass(rte->relid))
+	/* What has_subclass() says stays true when the last child has gone. */
+	if (rte->inh && has_subclass(rte->relid) && find_inheritance_children(rte->relid, NoLock) != NIL)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("stream \"%s\" has inheritance children, which a continuous view cannot read together",
