@@ -32,9 +32,10 @@ static void session_agg_watermark(SeOperator *op, int input, SeTime h);
 static bool session_agg_resume(SeOperator *op);
 static void session_agg_end(SeOperator *op, int input);
 static SeKeys *make_session_keys(const SeKeys *keys);
-static bool is_busy(const SeSessionAgg *agg);
-static bool go_on(SeSessionAgg *agg);
-static int	process(SeSessionAgg *agg, SeBatch *batch, int from);
+static bool is_firing(SeOperator *op);
+static bool finish_firing(SeOperator *op);
+static void changed(SeOperator *op);
+static int	take_rows(SeOperator *op, SeBatch *batch, int from);
 static int	find_windows(SeSessionAgg *agg, SeBatch *batch, int from);
 static bool row_end(const SeSessionAgg *agg, const SeBatch *batch, int row, SeTime *end);
 static void find_anchors(SeSessionAgg *agg, SeBatch *batch, int n);
@@ -42,7 +43,7 @@ static bool touches_ended(SeSessionAgg *agg, SeBatch *batch, int row, SeEntry *a
 static void place_row(SeSessionAgg *agg, SeBatch *batch, int row, SeEntry *anchor);
 static void apply_pending(SeSessionAgg *agg, SeBatch *batch);
 static void join_sessions(SeSessionAgg *agg, SeSession *session, SeSession *other);
-static bool advance(SeSessionAgg *agg, SeTime h);
+static bool advance(SeOperator *op, SeTime h);
 static bool fire(SeSessionAgg *agg, SeTime h);
 static void emit_session(SeSessionAgg *agg, SeSession *session);
 static void flush(SeSessionAgg *agg);
@@ -65,6 +66,14 @@ static const SeOperatorOps session_agg_ops = {
 	.close = se_op_no_close,
 };
 
+static const SeStashOps stash_ops = {
+	.is_firing = is_firing,
+	.finish_firing = finish_firing,
+	.take_rows = take_rows,
+	.advance = advance,
+	.changed = changed,
+};
+
 SeOperator *
 se_session_agg_new(const SeSessionAggNode *node, SeOperatorEnv *env)
 {
@@ -79,7 +88,7 @@ se_session_agg_new(const SeSessionAggNode *node, SeOperatorEnv *env)
 	agg->session_values = palloc(agg->session_keys->n * sizeof(Datum));
 	agg->session_nulls = palloc(agg->session_keys->n * sizeof(bool));
 	se_timers_init(&agg->timers, se_arena_new(env));
-	se_stash_init(&agg->stash, env, input, agg->keys);
+	se_stash_init(&agg->stash, &agg->op, &stash_ops, input, agg->keys);
 	agg->scratch = AllocSetContextCreate(CurrentMemoryContext, "stream_engine session aggregate",
 										 ALLOCSET_DEFAULT_SIZES);
 	agg->out = se_batch_new(CurrentMemoryContext, node->node.desc, Max(se_batch_rows, 1));
@@ -103,101 +112,53 @@ make_session_keys(const SeKeys *keys)
 static void
 session_agg_push(SeOperator *op, int input, SeBatch *batch)
 {
-	SeSessionAgg *agg = (SeSessionAgg *) op;
-	int			done;
-
 	if (!batch->append_only)
 		elog(ERROR, "session aggregate got rows that change others");
-	op->watermark_in = Max(op->watermark_in, batch->wm_end);
-	done = is_busy(agg) && !go_on(agg) ? 0 : process(agg, batch, 0);
-	if (done < batch->nrows || is_busy(agg))
-	{
-		se_stash_rows(&agg->stash, batch, done);
-		agg->meta_dirty = true;
-	}
+	se_stash_push(&((SeSessionAgg *) op)->stash, batch);
 }
 
 static void
 session_agg_watermark(SeOperator *op, int input, SeTime h)
 {
-	SeSessionAgg *agg = (SeSessionAgg *) op;
-
-	op->watermark_in = Max(op->watermark_in, h);
-	if ((is_busy(agg) && !go_on(agg)) || !advance(agg, h))
-	{
-		agg->stash.watermark = Max(agg->stash.watermark, h);
-		agg->meta_dirty = true;
-	}
+	se_stash_watermark(&((SeSessionAgg *) op)->stash, h);
 }
 
 static void
 session_agg_end(SeOperator *op, int input)
 {
-	SeSessionAgg *agg = (SeSessionAgg *) op;
-
-	if (is_busy(agg))
-	{
-		agg->stash.end = true;
-		agg->meta_dirty = true;
-		return;
-	}
-	se_op_forward_end(op, input);
+	se_stash_end(&((SeSessionAgg *) op)->stash);
 }
 
 static bool
 session_agg_resume(SeOperator *op)
 {
-	SeSessionAgg *agg = (SeSessionAgg *) op;
-
-	return !is_busy(agg) || go_on(agg);
+	return se_stash_resume(&((SeSessionAgg *) op)->stash);
 }
 
-/* Is there work left from before? */
 static bool
-is_busy(const SeSessionAgg *agg)
+is_firing(SeOperator *op)
 {
-	return agg->firing || !se_stash_is_empty(&agg->stash);
+	return ((SeSessionAgg *) op)->firing;
 }
 
-/* Finish the firing, then the stash in its order. False if the output is full again. */
 static bool
-go_on(SeSessionAgg *agg)
+finish_firing(SeOperator *op)
 {
-	SeBatch    *batch;
-
-	agg->meta_dirty = true;
-	if (agg->firing && !advance(agg, agg->fire_to))
-		return false;
-	while ((batch = se_stash_first(&agg->stash)) != NULL)
-	{
-		agg->stash.next_row = process(agg, batch, agg->stash.next_row);
-		if (agg->stash.next_row < batch->nrows)
-			return false;
-		se_stash_pop(&agg->stash);
-	}
-	if (agg->stash.watermark != SE_TIME_MIN)
-	{
-		if (!advance(agg, agg->stash.watermark))
-			return false;
-		agg->stash.watermark = SE_TIME_MIN;
-	}
-	if (agg->stash.end)
-	{
-		agg->stash.end = false;
-		se_op_forward_end(&agg->op, 0);
-	}
-	return true;
+	return advance(op, ((SeSessionAgg *) op)->fire_to);
 }
 
-/*
- * Rows from `from` on, and the watermark behind them. Returns the first row that was
- * not taken because the output is full: nrows if only the watermark was not reached
- * (then the stash holds it).
- */
+static void
+changed(SeOperator *op)
+{
+	((SeSessionAgg *) op)->meta_dirty = true;
+}
+
+/* Some of what fires may be left to advance, which follows. */
 static int
-process(SeSessionAgg *agg, SeBatch *batch, int from)
+take_rows(SeOperator *op, SeBatch *batch, int from)
 {
-	SeOperatorEnv *env = agg->op.env;
+	SeSessionAgg *agg = (SeSessionAgg *) op;
+	SeOperatorEnv *env = op->env;
 	MemoryContext old;
 	int			n;
 
@@ -242,11 +203,6 @@ process(SeSessionAgg *agg, SeBatch *batch, int from)
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(agg->scratch);
 
-	if (!advance(agg, batch->wm_end))
-	{
-		agg->stash.watermark = Max(agg->stash.watermark, batch->wm_end);
-		agg->meta_dirty = true;
-	}
 	se_session_begin_generation(agg);
 	se_session_agg_publish(agg);
 	return batch->nrows;
@@ -398,8 +354,9 @@ join_sessions(SeSessionAgg *agg, SeSession *session, SeSession *other)
 
 /* Reach a watermark: emit what is over, then send it on. False if the output is full before. */
 static bool
-advance(SeSessionAgg *agg, SeTime h)
+advance(SeOperator *op, SeTime h)
 {
+	SeSessionAgg *agg = (SeSessionAgg *) op;
 	SeTime		out = h == SE_TIME_MAX || h == SE_TIME_MIN ? h : h - 1;
 
 	bool		all = fire(agg, h);

@@ -12,30 +12,114 @@
 #include "state/key_group.h"
 #include "utils/memutils.h"
 
+static bool is_busy(const SeStash *stash);
+static bool go_on(SeStash *stash);
+static void keep(SeStash *stash, const SeBatch *batch, int from);
 static void keep_row(SeBatch *to, const SeBatch *from, int row);
 static bool is_own(SeStash *stash, SeBatch *batch, int row);
 
-/* An empty stash in the current context. */
 void
-se_stash_init(SeStash *stash, SeOperatorEnv *env, TupleDesc input, SeKeys *keys)
+se_stash_init(SeStash *stash, SeOperator *op, const SeStashOps *ops, TupleDesc input, SeKeys *keys)
 {
-	stash->env = env;
+	stash->op = op;
+	stash->ops = ops;
 	stash->input = input;
 	stash->keys = keys;
 	stash->watermark = SE_TIME_MIN;
 	stash->memory = AllocSetContextCreate(CurrentMemoryContext, "stream_engine stash", ALLOCSET_SMALL_SIZES);
 }
 
-bool
-se_stash_is_empty(const SeStash *stash)
+void
+se_stash_push(SeStash *stash, SeBatch *batch)
 {
-	return stash->batches == NIL && stash->watermark == SE_TIME_MIN && !stash->end;
+	int			done = 0;
+	bool		free_to_go;
+
+	stash->op->watermark_in = Max(stash->op->watermark_in, batch->wm_end);
+	free_to_go = !is_busy(stash) || go_on(stash);
+	if (free_to_go)
+	{
+		done = stash->ops->take_rows(stash->op, batch, 0);
+		free_to_go = done == batch->nrows && stash->ops->advance(stash->op, batch->wm_end);
+	}
+	if (!free_to_go)
+		keep(stash, batch, done);
+}
+
+void
+se_stash_watermark(SeStash *stash, SeTime h)
+{
+	stash->op->watermark_in = Max(stash->op->watermark_in, h);
+	if ((!is_busy(stash) || go_on(stash)) && stash->ops->advance(stash->op, h))
+		return;
+	stash->watermark = Max(stash->watermark, h);
+	stash->ops->changed(stash->op);
+}
+
+void
+se_stash_end(SeStash *stash)
+{
+	if (!is_busy(stash))
+	{
+		se_op_forward_end(stash->op, 0);
+		return;
+	}
+	stash->end = true;
+	stash->ops->changed(stash->op);
+}
+
+bool
+se_stash_resume(SeStash *stash)
+{
+	return !is_busy(stash) || go_on(stash);
+}
+
+/* Is there work left from before? */
+static bool
+is_busy(const SeStash *stash)
+{
+	return stash->batches != NIL || stash->watermark != SE_TIME_MIN || stash->end ||
+		stash->ops->is_firing(stash->op);
+}
+
+/* Finish the firing, then what is kept, in its order. False if the output is full again. */
+static bool
+go_on(SeStash *stash)
+{
+	stash->ops->changed(stash->op);
+	if (stash->ops->is_firing(stash->op) && !stash->ops->finish_firing(stash->op))
+		return false;
+	while (stash->batches != NIL)
+	{
+		SeBatch    *batch = linitial(stash->batches);
+
+		stash->next_row = stash->ops->take_rows(stash->op, batch, stash->next_row);
+		if (stash->next_row < batch->nrows || !stash->ops->advance(stash->op, batch->wm_end))
+			return false;
+		stash->batches = list_delete_first(stash->batches);
+		stash->next_row = 0;
+		if (stash->batches == NIL)
+			MemoryContextReset(stash->memory);
+	}
+	if (stash->watermark != SE_TIME_MIN)
+	{
+		if (!stash->ops->advance(stash->op, stash->watermark))
+			return false;
+		stash->watermark = SE_TIME_MIN;
+	}
+	if (stash->end)
+	{
+		stash->end = false;
+		se_op_forward_end(stash->op, 0);
+	}
+	return true;
 }
 
 /* Keep the rows of a batch from `from` on, and the watermark behind it. */
-void
-se_stash_rows(SeStash *stash, const SeBatch *batch, int from)
+static void
+keep(SeStash *stash, const SeBatch *batch, int from)
 {
+	stash->ops->changed(stash->op);
 	if (from < batch->nrows)
 	{
 		MemoryContext old = MemoryContextSwitchTo(stash->memory);
@@ -80,22 +164,6 @@ keep_row(SeBatch *to, const SeBatch *from, int row)
 	MemoryContextSwitchTo(old);
 	se_batch_stamp_from(to, to_row, from, row);
 	to->nrows++;
-}
-
-SeBatch *
-se_stash_first(SeStash *stash)
-{
-	return stash->batches == NIL ? NULL : (SeBatch *) linitial(stash->batches);
-}
-
-/* The first batch is done. */
-void
-se_stash_pop(SeStash *stash)
-{
-	stash->batches = list_delete_first(stash->batches);
-	stash->next_row = 0;
-	if (stash->batches == NIL)
-		MemoryContextReset(stash->memory);
 }
 
 /*
@@ -187,14 +255,14 @@ is_own(SeStash *stash, SeBatch *batch, int row)
 	bool	   *nulls;
 	uint32		hash;
 
-	if (stash->env->units <= 1)
+	if (stash->op->env->units <= 1)
 		return true;
 	values = palloc(Max(keys->n, 1) * sizeof(Datum));
 	nulls = palloc(Max(keys->n, 1) * sizeof(bool));
 	se_keys_prepare(keys, batch, &row, 1, values, nulls, &hash);
 	pfree(values);
 	pfree(nulls);
-	return se_key_group_is_own(stash->env, hash);
+	return se_key_group_is_own(stash->op->env, hash);
 }
 
 void

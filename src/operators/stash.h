@@ -2,7 +2,10 @@
  * operators/stash.h
  *		Input that came while a firing was cut short: kept in order, and part of the state.
  *
- * The operator saves the stash with whatever else says where its firing stands.
+ * An operator that fires windows stops when the output is full, and goes on after the
+ * commit that follows. What is pushed meanwhile waits here, and is taken first. The stash
+ * answers the operator's callbacks in the right order and calls back for each step; the operator saves
+ * it with whatever else says where its firing stands.
  */
 #ifndef SE_STASH_H
 #define SE_STASH_H
@@ -12,10 +15,30 @@
 #include "state/key.h"
 #include "state/value.h"
 
+typedef struct SeStashOps
+{
+	/* Was a firing cut short; and: finish it. False if the output is full before. */
+	bool		(*is_firing) (SeOperator *op);
+	bool		(*finish_firing) (SeOperator *op);
+
+	/*
+	 * Take the rows of a batch from `from` on, and then the watermark behind it. Returns the first row that was not
+	 * taken because the output is full, all of them if only the watermark was not reached.
+	 */
+	int			(*take_rows) (SeOperator *op, SeBatch *batch, int from);
+
+	/* Reach a watermark, and send it on. False if the output is full before. */
+	bool		(*advance) (SeOperator *op, SeTime h);
+
+	/* The stash, or a firing, is not what was saved. */
+	void		(*changed) (SeOperator *op);
+} SeStashOps;
+
 typedef struct SeStash
 {
 	/* settings */
-	SeOperatorEnv *env;
+	SeOperator *op;
+	const SeStashOps *ops;
 	TupleDesc	input;
 	SeKeys	   *keys;			/* that share rows out among units (state/key_group.h) */
 
@@ -28,15 +51,13 @@ typedef struct SeStash
 } SeStash;
 
 /* An empty stash in the current context, which lives as long as the operator. */
-extern void se_stash_init(SeStash *stash, SeOperatorEnv *env, TupleDesc input, SeKeys *keys);
-extern bool se_stash_is_empty(const SeStash *stash);
+extern void se_stash_init(SeStash *stash, SeOperator *op, const SeStashOps *ops, TupleDesc input, SeKeys *keys);
 
-/* Keep the rows of a batch from `from` on, and the watermark behind it. */
-extern void se_stash_rows(SeStash *stash, const SeBatch *batch, int from);
-
-/* The first batch, NULL if there is none; and: it is done. */
-extern SeBatch *se_stash_first(SeStash *stash);
-extern void se_stash_pop(SeStash *stash);
+/* The operator's callbacks of these names. */
+extern void se_stash_push(SeStash *stash, SeBatch *batch);
+extern void se_stash_watermark(SeStash *stash, SeTime h);
+extern void se_stash_end(SeStash *stash);
+extern bool se_stash_resume(SeStash *stash);
 
 extern void se_stash_write(const SeStash *stash, StringInfo out);
 extern void se_stash_read(SeStash *stash, SeRecordReader *reader);

@@ -24,8 +24,10 @@ static void window_agg_push(SeOperator *op, int input, SeBatch *batch);
 static void window_agg_watermark(SeOperator *op, int input, SeTime h);
 static bool window_agg_resume(SeOperator *op);
 static void window_agg_end(SeOperator *op, int input);
-static bool is_busy(const SeWindowAgg *agg);
-static int	process(SeWindowAgg *agg, SeBatch *batch, int from);
+static bool is_firing(SeOperator *op);
+static bool finish_firing(SeOperator *op);
+static void changed(SeOperator *op);
+static int	take_rows(SeOperator *op, SeBatch *batch, int from);
 static int	sort_into_slices(SeWindowAgg *agg, SeBatch *batch, int from, int *ntouched);
 static SeSlice *slice_of_row(SeWindowAgg *agg, SeBatch *batch, int row);
 static SeSlice *slice_of_time(SeWindowAgg *agg, SeTime ts);
@@ -60,6 +62,14 @@ static const SeOperatorOps window_agg_ops = {
 	.close = se_op_no_close,
 };
 
+static const SeStashOps stash_ops = {
+	.is_firing = is_firing,
+	.finish_firing = finish_firing,
+	.take_rows = take_rows,
+	.advance = se_window_agg_advance,
+	.changed = changed,
+};
+
 SeOperator *
 se_window_agg_new(const SeWindowAggNode *node, SeOperatorEnv *env)
 {
@@ -77,7 +87,7 @@ se_window_agg_new(const SeWindowAggNode *node, SeOperatorEnv *env)
 	agg->deadline = SE_TIME_MAX;
 	agg->max_slices = 16;
 	agg->slices = palloc(agg->max_slices * sizeof(SeSlice *));
-	se_stash_init(&agg->stash, env, input, agg->keys);
+	se_stash_init(&agg->stash, &agg->op, &stash_ops, input, agg->keys);
 	agg->scratch = AllocSetContextCreate(CurrentMemoryContext, "stream_engine window aggregate",
 										 ALLOCSET_DEFAULT_SIZES);
 	agg->out = se_batch_new(CurrentMemoryContext, node->node.desc, Max(se_batch_rows, 1));
@@ -88,100 +98,51 @@ se_window_agg_new(const SeWindowAggNode *node, SeOperatorEnv *env)
 static void
 window_agg_push(SeOperator *op, int input, SeBatch *batch)
 {
-	SeWindowAgg *agg = (SeWindowAgg *) op;
-	int			done;
-
 	if (!batch->append_only)
 		elog(ERROR, "window aggregate got rows that change others");
-	op->watermark_in = Max(op->watermark_in, batch->wm_end);
-	done = is_busy(agg) && !se_window_agg_go_on(agg) ? 0 : process(agg, batch, 0);
-	if (done < batch->nrows || is_busy(agg))
-	{
-		se_stash_rows(&agg->stash, batch, done);
-		agg->meta_dirty = true;
-	}
+	se_stash_push(&((SeWindowAgg *) op)->stash, batch);
 }
 
 static void
 window_agg_watermark(SeOperator *op, int input, SeTime h)
 {
-	SeWindowAgg *agg = (SeWindowAgg *) op;
-
-	op->watermark_in = Max(op->watermark_in, h);
-	if ((is_busy(agg) && !se_window_agg_go_on(agg)) || !se_window_agg_advance(agg, h))
-	{
-		agg->stash.watermark = Max(agg->stash.watermark, h);
-		agg->meta_dirty = true;
-	}
+	se_stash_watermark(&((SeWindowAgg *) op)->stash, h);
 }
 
 static void
 window_agg_end(SeOperator *op, int input)
 {
-	SeWindowAgg *agg = (SeWindowAgg *) op;
-
-	if (is_busy(agg))
-	{
-		agg->stash.end = true;
-		agg->meta_dirty = true;
-		return;
-	}
-	se_op_forward_end(op, input);
+	se_stash_end(&((SeWindowAgg *) op)->stash);
 }
 
 static bool
 window_agg_resume(SeOperator *op)
 {
-	SeWindowAgg *agg = (SeWindowAgg *) op;
-
-	return !is_busy(agg) || se_window_agg_go_on(agg);
+	return se_stash_resume(&((SeWindowAgg *) op)->stash);
 }
 
-/* Is there work left from before? */
 static bool
-is_busy(const SeWindowAgg *agg)
+is_firing(SeOperator *op)
 {
-	return agg->firing || !se_stash_is_empty(&agg->stash);
+	return ((SeWindowAgg *) op)->firing;
 }
 
-/* Finish the firing, then the stash in its order. False if the output is full again. */
-bool
-se_window_agg_go_on(SeWindowAgg *agg)
+static bool
+finish_firing(SeOperator *op)
 {
-	SeBatch    *batch;
-
-	agg->meta_dirty = true;
-	if (agg->firing && (agg->op.env->output_full || !se_window_agg_finish_firing(agg)))
-		return false;
-	while ((batch = se_stash_first(&agg->stash)) != NULL)
-	{
-		agg->stash.next_row = process(agg, batch, agg->stash.next_row);
-		if (agg->stash.next_row < batch->nrows)
-			return false;
-		se_stash_pop(&agg->stash);
-	}
-	if (agg->stash.watermark != SE_TIME_MIN)
-	{
-		if (!se_window_agg_advance(agg, agg->stash.watermark))
-			return false;
-		agg->stash.watermark = SE_TIME_MIN;
-	}
-	if (agg->stash.end)
-	{
-		agg->stash.end = false;
-		se_op_forward_end(&agg->op, 0);
-	}
-	return true;
+	return !op->env->output_full && se_window_agg_finish_firing((SeWindowAgg *) op);
 }
 
-/*
- * Rows from `from` on, and the watermark behind them. Returns the first row that was
- * not taken because the output is full: nrows if only the watermark was not reached
- * (then the stash holds it).
- */
+static void
+changed(SeOperator *op)
+{
+	((SeWindowAgg *) op)->meta_dirty = true;
+}
+
 static int
-process(SeWindowAgg *agg, SeBatch *batch, int from)
+take_rows(SeOperator *op, SeBatch *batch, int from)
 {
+	SeWindowAgg *agg = (SeWindowAgg *) op;
 	int			row = from;
 
 	if (batch->nrows > from)
@@ -192,7 +153,7 @@ process(SeWindowAgg *agg, SeBatch *batch, int from)
 		MemoryContext old;
 		int			ntouched;
 
-		if (fires_before(agg, batch->wm[row]) && !se_window_agg_advance(agg, batch->wm[row]))
+		if (fires_before(agg, batch->wm[row]) && !se_window_agg_advance(op, batch->wm[row]))
 			return row;
 		agg->op.env->current_batch = batch;
 		row = sort_into_slices(agg, batch, row, &ntouched);
@@ -203,11 +164,6 @@ process(SeWindowAgg *agg, SeBatch *batch, int from)
 		MemoryContextSwitchTo(old);
 		MemoryContextReset(agg->scratch);
 		agg->op.env->current_batch = NULL;
-	}
-	if (!se_window_agg_advance(agg, batch->wm_end))
-	{
-		agg->stash.watermark = Max(agg->stash.watermark, batch->wm_end);
-		agg->meta_dirty = true;
 	}
 	return row;
 }

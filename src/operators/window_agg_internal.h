@@ -102,11 +102,10 @@ extern SeSlice *se_window_agg_slice(SeWindowAgg *agg, SeTime start, SeTime end);
 extern SeSlice *se_window_agg_find_slice(SeWindowAgg *agg, SeTime start, SeTime end);
 extern void se_window_agg_drop_slices(SeWindowAgg *agg, SeTime closed_to);
 extern void se_window_agg_set_deadline(SeWindowAgg *agg);
-extern bool se_window_agg_go_on(SeWindowAgg *agg);
 extern void se_window_agg_publish(SeWindowAgg *agg);
 
 /* window_fire.c: reach a watermark; false if the output is full before it is reached. */
-extern bool se_window_agg_advance(SeWindowAgg *agg, SeTime h);
+extern bool se_window_agg_advance(SeOperator *op, SeTime h);
 extern bool se_window_agg_finish_firing(SeWindowAgg *agg);
 extern void se_window_agg_keep_result(SeWindowAgg *agg);
 

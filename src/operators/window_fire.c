@@ -21,8 +21,9 @@ static void emit_group(SeWindowAgg *agg, SeAggHome *home, SeEntry *entry, char *
 static void flush(SeWindowAgg *agg);
 
 bool
-se_window_agg_advance(SeWindowAgg *agg, SeTime h)
+se_window_agg_advance(SeOperator *op, SeTime h)
 {
+	SeWindowAgg *agg = (SeWindowAgg *) op;
 	SeTime		reached = h;
 
 	if (SE_FAULT_WRONG("wrong-fire-early") && h > SE_TIME_MIN && h < SE_TIME_MAX - agg->node->window.size)
