@@ -193,7 +193,6 @@ insert_job(const SeViewParts *parts, const SeGraph *graph, List *options, bool r
 	meta.goal = run ? SE_GOAL_RUN : SE_GOAL_STOP;
 	meta.options = options;
 	meta.settings = se_view_settings_capture();
-	meta.streams = graph->streams;
 	se_jobs_identify(&meta);
 	se_jobs_insert(&meta);
 }

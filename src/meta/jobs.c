@@ -14,11 +14,7 @@
 #include "access/xlog.h"
 #include "base/compat.h"
 #include "base/database_slot.h"
-#include "base/job_slot.h"
 #include "catalog/indexing.h"
-#include "catalog/pg_class.h"
-#include "catalog/pg_depend.h"
-#include "catalog/pg_rewrite.h"
 #include "common/hashfn.h"
 #include "meta/jobs.h"
 #include "meta/remark.h"
@@ -53,14 +49,12 @@ static bool notify_at_commit = false;
 
 static SeJobMeta *job_from_tuple(HeapTuple tuple, TupleDesc desc);
 static HeapTuple find(Relation table, SeTableScan *scan, Oid job);
-static List *streams_of_definition(Oid definition);
 static void update_column(Oid job, AttrNumber column, Datum value);
 
 List *
 se_jobs_list(void)
 {
 	List	   *jobs = NIL;
-	ListCell   *cell;
 	Relation	table;
 	SeTableScan scan;
 	HeapTuple	tuple;
@@ -73,13 +67,6 @@ se_jobs_list(void)
 		jobs = lappend(jobs, job_from_tuple(tuple, RelationGetDescr(table)));
 	se_table_scan_end(&scan);
 	table_close(table, AccessShareLock);
-
-	foreach(cell, jobs)
-	{
-		SeJobMeta  *meta = lfirst(cell);
-
-		meta->streams = streams_of_definition(meta->definition);
-	}
 	return jobs;
 }
 
@@ -99,8 +86,6 @@ se_jobs_get(Oid job)
 		meta = job_from_tuple(tuple, RelationGetDescr(table));
 	se_table_scan_end(&scan);
 	table_close(table, AccessShareLock);
-	if (meta != NULL)
-		meta->streams = streams_of_definition(meta->definition);
 	return meta;
 }
 
@@ -379,49 +364,6 @@ se_jobs_pairs_from_strings(List *strings)
 		pairs = lappend(pairs, makeDefElem(name, (Node *) makeString(equals + 1), -1));
 	}
 	return pairs;
-}
-
-/* The foreign tables that the definition view's rule depends on. */
-static List *
-streams_of_definition(Oid definition)
-{
-	List	   *rules = NIL;
-	List	   *streams = NIL;
-	ListCell   *cell;
-	Relation	catalog;
-	ScanKeyData keys[2];
-	SysScanDesc scan;
-	HeapTuple	tuple;
-
-	catalog = table_open(RewriteRelationId, AccessShareLock);
-	ScanKeyInit(&keys[0], Anum_pg_rewrite_ev_class, BTEqualStrategyNumber, F_OIDEQ,
-				ObjectIdGetDatum(definition));
-	scan = systable_beginscan(catalog, RewriteRelRulenameIndexId, true, NULL, 1, keys);
-	while ((tuple = systable_getnext(scan)) != NULL)
-		rules = lappend_oid(rules, ((Form_pg_rewrite) GETSTRUCT(tuple))->oid);
-	systable_endscan(scan);
-	table_close(catalog, AccessShareLock);
-
-	catalog = table_open(DependRelationId, AccessShareLock);
-	foreach(cell, rules)
-	{
-		ScanKeyInit(&keys[0], Anum_pg_depend_classid, BTEqualStrategyNumber, F_OIDEQ,
-					ObjectIdGetDatum(RewriteRelationId));
-		ScanKeyInit(&keys[1], Anum_pg_depend_objid, BTEqualStrategyNumber, F_OIDEQ,
-					ObjectIdGetDatum(lfirst_oid(cell)));
-		scan = systable_beginscan(catalog, DependDependerIndexId, true, NULL, 2, keys);
-		while ((tuple = systable_getnext(scan)) != NULL)
-		{
-			Form_pg_depend depend = (Form_pg_depend) GETSTRUCT(tuple);
-
-			if (depend->refclassid == RelationRelationId &&
-				get_rel_relkind(depend->refobjid) == RELKIND_FOREIGN_TABLE)
-				streams = list_append_unique_oid(streams, depend->refobjid);
-		}
-		systable_endscan(scan);
-	}
-	table_close(catalog, AccessShareLock);
-	return streams;
 }
 
 /*

@@ -26,7 +26,6 @@ typedef struct SeJobMeta
 	char		goal;
 	List	   *options;		/* DefElem (name, String): the stream_engine.* of WITH */
 	List	   *settings;		/* DefElem: TimeZone, search_path, … of the creator */
-	List	   *streams;		/* Oid, found in the definition */
 	/* identity */
 	uint64		system_identifier;
 	Oid			database;
