@@ -26,10 +26,13 @@ FROM pg_replication_slots r JOIN pg_database d ON r.slot_name = 'stream_engine_'
 ORDER BY r.restart_lsn;
 
 CREATE TEMP VIEW q_not_running AS
-SELECT view, state, error_sqlstate, error, failures, restart_at
-FROM stream_engine.jobs
-WHERE state NOT IN ('running', 'starting') OR error IS NOT NULL
-ORDER BY state, view::text;
+SELECT j.view, j.state, coalesce(j.error_sqlstate, e.sqlstate) AS sqlstate, coalesce(j.error, e.message) AS error,
+       j.failures, j.restart_at
+FROM stream_engine.jobs j
+     LEFT JOIN LATERAL (SELECT sqlstate, message FROM stream_engine.errors WHERE view = j.view AND j.state = 'failed'
+                        ORDER BY seq DESC LIMIT 1) e ON true
+WHERE j.state NOT IN ('running', 'starting') OR j.error IS NOT NULL
+ORDER BY j.state, j.view::text;
 
 CREATE TEMP VIEW q_last_errors AS
 SELECT DISTINCT ON (view) view, at, sqlstate, message, detail, position, "row"
@@ -61,7 +64,7 @@ CREATE TEMP VIEW q_unread AS
 SELECT stream, owner, oldest_lsn FROM stream_engine.streams WHERE views IS NULL;
 
 CREATE TEMP VIEW q_alarms AS
-SELECT view, 'failed' AS alarm, error AS what FROM stream_engine.jobs WHERE state = 'failed'
+SELECT view, 'failed' AS alarm, coalesce(error, 'see stream_engine.errors') AS what FROM stream_engine.jobs WHERE state = 'failed'
 UNION ALL
 SELECT view, 'does not run', concat_ws(': ', state, error) FROM stream_engine.jobs
 WHERE state IN ('waiting', 'restarting', 'stopped', 'dormant')
@@ -134,7 +137,7 @@ SET statement_timeout = '60s';
 SELECT view, pid, usename, query FROM blocker();
 RESET statement_timeout;
 SELECT stream_engine.wait_state('latest', 'waiting');
-SELECT view, state, error_sqlstate, error IS NOT NULL AS error FROM q_not_running WHERE view = 'latest'::regclass;
+SELECT view, state, sqlstate, error IS NOT NULL AS error FROM q_not_running WHERE view = 'latest'::regclass;
 SELECT view, lag_time > '0' AS lag_time, lag <> '0 bytes' AS lag FROM q_lag WHERE view = 'latest'::regclass;
 COMMIT PREPARED 'se_docs_monitoring';
 SELECT stream_engine.wait_state('latest', 'running');
