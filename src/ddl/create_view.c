@@ -37,7 +37,7 @@ static void check_name(IntoClause *into);
 static Query *query_of(CreateTableAsStmt *stmt);
 static void name_columns(Query *query, List *names);
 static SeGraph *plan(Query *query, const char *query_string);
-static void insert_job(const SeViewParts *parts, const SeGraph *graph, List *options, bool run);
+static void insert_job(const SeViewParts *parts, List *options, bool run);
 
 bool
 se_create_view(SeUtility *utility)
@@ -85,7 +85,7 @@ create(SeUtility *utility, void *arg)
 	graph = plan(query, utility->query_string);
 
 	parts = se_result_table_create(utility, stmt->into, query, graph, storage_options);
-	insert_job(&parts, graph, options, !stmt->into->skipData);
+	insert_job(&parts, options, !stmt->into->skipData);
 	se_start_position(parts.table, graph,
 					  strcmp(se_view_options_value(options, "start"), "earliest") == 0);
 	if (se_first_row_is_due(graph))
@@ -184,7 +184,7 @@ plan(Query *query, const char *query_string)
 
 /* The catalog row; what a person asked for, and what the session's answers depend on. */
 static void
-insert_job(const SeViewParts *parts, const SeGraph *graph, List *options, bool run)
+insert_job(const SeViewParts *parts, List *options, bool run)
 {
 	SeJobMeta	meta = {0};
 
