@@ -22,6 +22,8 @@ SELECT refused($$SELECT window_start, count(*) FROM s, session(ts, '-1 s') GROUP
 SELECT refused($$SELECT window_start, count(*) FROM s, session(ts, NULL) GROUP BY window_start$$);
 SELECT refused($$SELECT window_start, count(*) FROM s, session(ts, random() * interval '1 s') GROUP BY window_start$$);
 SELECT refused($$SELECT window_start, count(*) FROM s, session(ts, now() - ts) GROUP BY window_start$$);
+SELECT refused($$SELECT window_start, count(*) FROM s, session(ts, (SELECT interval '1 s')) GROUP BY window_start$$);
+SELECT refused($$SELECT window_start, count(*) FROM s, session(ts, CASE WHEN EXISTS (SELECT 1 FROM pg_class WHERE relpages > u) THEN g END) GROUP BY window_start$$);
 SELECT refused($$SELECT window_start, count(*) FROM s, session(ts + g, g) GROUP BY window_start$$);
 SELECT refused($$SELECT window_start, count(*) FROM s LEFT JOIN session(ts, g) ON true GROUP BY window_start$$);
 SELECT refused($$SELECT a.window_start, count(*) FROM s, session(ts, g) a, tumble(ts, '1 s') b GROUP BY a.window_start$$);

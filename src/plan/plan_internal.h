@@ -66,6 +66,7 @@ extern int	se_plan_key_position(SePlan *plan, const void *key);
 
 /* supported.c: what cannot be continuous at all, whatever its FROM is */
 extern void se_supported_check_clauses(SePlan *plan);
+extern void se_supported_check_expression(SePlan *plan, Node *expression);
 extern void se_supported_check_targets(SePlan *plan);
 
 /* functions.c: which functions may be called where, and which are ours */

@@ -28,6 +28,7 @@ se_session_call_read(SePlan *plan, const FuncExpr *call, List *arguments)
 				 errmsg("argument gap of session() must not be NULL"),
 				 errhint("Write an interval, such as interval '10 minutes'."),
 				 se_plan_node_position(plan, call)));
+	se_supported_check_expression(plan, gap);
 	plan->gap = (Expr *) gap;
 	setup_parser_errposition_callback(&callback, plan->pstate, exprLocation((Node *) call));
 	(void) se_session_gap_is_constant(plan, &usecs);

@@ -214,6 +214,13 @@ check_locking(SePlan *plan)
 			 se_plan_word_position(plan, "for", NULL)));
 }
 
+/* An expression that is not in the query's own clauses: an argument of a window function. */
+void
+se_supported_check_expression(SePlan *plan, Node *expression)
+{
+	check_expression(expression, plan);
+}
+
 /* Refuse kinds of expressions; a walker that never stops, it raises. */
 static bool
 check_expression(Node *node, SePlan *plan)
