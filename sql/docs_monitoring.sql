@@ -47,11 +47,11 @@ ORDER BY j.state_bytes DESC;
 
 CREATE TEMP VIEW q_commits AS
 SELECT c.view, c.commits,
-       round(c.commits / extract(epoch FROM clock_timestamp() - pg_postmaster_start_time()), 2) AS commits_per_second,
+       round(c.commits / extract(epoch FROM clock_timestamp() - a.backend_start), 2) AS commits_per_second,
        c.commit_time / nullif(c.commits, 0) AS mean_commit_time, c.last_commit,
        round(100 * extract(epoch FROM j.busy_time)
-             / extract(epoch FROM clock_timestamp() - pg_postmaster_start_time()), 1) AS busy_percent
-FROM stream_engine.checkpoints c JOIN stream_engine.jobs j USING (view)
+             / extract(epoch FROM clock_timestamp() - a.backend_start), 1) AS busy_percent
+FROM stream_engine.checkpoints c JOIN stream_engine.jobs j USING (view) JOIN pg_stat_activity a ON a.pid = j.pid
 ORDER BY c.commits DESC;
 
 CREATE TEMP VIEW q_blockers AS
