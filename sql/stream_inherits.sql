@@ -55,3 +55,26 @@ CREATE MATERIALIZED VIEW x WITH (stream_engine.continuous) AS SELECT id FROM was
 INSERT INTO was VALUES (1);
 REFRESH MATERIALIZED VIEW x;
 SELECT * FROM x;
+
+-- a stream that views read gets no child, whichever way and through whatever plain view; but FROM ONLY does not mean children
+CREATE VIEW over AS SELECT id FROM was;
+CREATE FOREIGN TABLE only_one (id int) SERVER stream_engine;
+CREATE MATERIALIZED VIEW y WITH (stream_engine.continuous) AS SELECT count(*) FROM over;
+CREATE MATERIALIZED VIEW z WITH (stream_engine.continuous) AS SELECT count(*) FROM ONLY only_one;
+ALTER FOREIGN TABLE its INHERIT was;
+CREATE TABLE more () INHERITS (was);
+DROP MATERIALIZED VIEW x;
+CREATE FOREIGN TABLE more () INHERITS (was) SERVER stream_engine;
+CREATE FOREIGN TABLE more () INHERITS (only_one) SERVER stream_engine;
+INSERT INTO only_one VALUES (1);
+INSERT INTO more VALUES (2);
+REFRESH MATERIALIZED VIEW z;
+SELECT * FROM z;
+SELECT stream_engine.stop('z');
+SELECT stream_engine.wait_state('z', 'stopped');
+SELECT stream_engine.start('z');
+INSERT INTO only_one VALUES (3);
+REFRESH MATERIALIZED VIEW z;
+SELECT * FROM z;
+DROP MATERIALIZED VIEW y;
+ALTER FOREIGN TABLE its INHERIT was;

@@ -62,9 +62,8 @@ INSERT INTO p VALUES (15, 700, 'inserted');
 UPDATE p SET k = 15, v = 700 WHERE k = 21;
 UPDATE p SET k = 15, v = 400 WHERE k = 21;
 MERGE INTO p USING (VALUES (1)) m(i) ON p.k = 22 WHEN MATCHED THEN UPDATE SET k = 15, v = 700;
-COPY p FROM stdin;
-16	1	copied
-\.
+-- (from the client, and nothing: what psql does with data after a refused COPY is not the same in all versions)
+\copy p FROM /dev/null
 RESET ROLE;
 MERGE INTO p USING (VALUES (1)) m(i) ON p.k = 22 WHEN MATCHED THEN UPDATE SET k = 15, v = 800;
 SELECT tableoid::regclass, k, v, t FROM p WHERE t IN ('inserted', 'to be moved', 'to be merged') ORDER BY t;

@@ -140,6 +140,9 @@ extern void se_object_access_init(void);
  */
 extern void se_object_access_settle(void);
 
+/* ddl/stream_children.c: ERROR (0A000) if continuous views read the stream that is to have a child. */
+extern void se_stream_children_check(Oid parent);
+
 /*
  * ddl/restore.c: a dump without data has the result and its definition view, but no row that
  * says what they are. Fills in the job's row from the definition's comment; false if the

@@ -66,7 +66,10 @@ access_object(ObjectAccessType type, Oid classId, Oid objectId, int subId, void 
 	if (classId == ConstraintRelationId && (type == OAT_POST_CREATE || type == OAT_POST_ALTER))
 		touch_constraint(objectId, type == OAT_POST_CREATE);
 	if (classId == InheritsRelationId && type == OAT_POST_ALTER)
+	{
 		touch_partitions(objectId, ((ObjectAccessPostAlter *) arg)->auxiliary_id);
+		se_stream_children_check(((ObjectAccessPostAlter *) arg)->auxiliary_id);
+	}
 	if (classId != RelationRelationId && classId != ForeignTableRelationId)
 		return;
 	switch (type)
