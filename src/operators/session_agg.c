@@ -170,6 +170,7 @@ take_rows(SeOperator *op, SeBatch *batch, int from)
 	{
 		se_env_state_touched(env);
 		agg->meta_dirty = true;
+		env->current_row = -1;
 		if (agg->old != NULL)
 			se_session_move_some(agg, 2 * n + 16);
 		find_anchors(agg, batch, n);
@@ -313,6 +314,7 @@ place_row(SeSessionAgg *agg, SeBatch *batch, int row, SeEntry *anchor)
 		if (first + 1 < n && sessions[first + 1]->start <= end)
 		{
 			apply_pending(agg, batch);
+			agg->op.env->current_row = row; /* it is this row whose joining may fail */
 			while (sessions = se_session_list(list, &n),
 				   first + 1 < n && sessions[first + 1]->start <= end)
 				join_sessions(agg, session, sessions[first + 1]);
