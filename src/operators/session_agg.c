@@ -40,7 +40,7 @@ static int	find_windows(SeSessionAgg *agg, SeBatch *batch, int from);
 static bool row_end(const SeSessionAgg *agg, const SeBatch *batch, int row, SeTime *end);
 static void find_anchors(SeSessionAgg *agg, SeBatch *batch, int n);
 static bool touches_ended(SeSessionAgg *agg, SeBatch *batch, int row, SeEntry *anchor);
-static void place_row(SeSessionAgg *agg, SeBatch *batch, int row, SeEntry *anchor);
+static void place_row(SeSessionAgg *agg, SeBatch *batch, int i);
 static void apply_pending(SeSessionAgg *agg, SeBatch *batch);
 static void join_sessions(SeSessionAgg *agg, SeSession *session, SeSession *other);
 static bool advance(SeOperator *op, SeTime h);
@@ -196,7 +196,7 @@ take_rows(SeOperator *op, SeBatch *batch, int from)
 			env->current_batch = batch;
 		}
 		env->current_row = row;
-		place_row(agg, batch, row, agg->anchors[i]);
+		place_row(agg, batch, i);
 	}
 	apply_pending(agg, batch);
 	env->current_batch = NULL;
@@ -286,10 +286,13 @@ touches_ended(SeSessionAgg *agg, SeBatch *batch, int row, SeEntry *anchor)
 	return first < n && sessions[first]->end < batch->wm[row];
 }
 
-/* Find or make the session of a row; it waits for apply_pending. */
+/* Find or make the session of the i-th row that has one; it waits for apply_pending. */
 static void
-place_row(SeSessionAgg *agg, SeBatch *batch, int row, SeEntry *anchor)
+place_row(SeSessionAgg *agg, SeBatch *batch, int i)
 {
+	int			row = agg->rows[i];
+	SeEntry    *anchor = agg->anchors[i];
+	Size		keys = (Size) i * agg->keys->n;
 	SeSessionList *list = (SeSessionList *) se_entry_payload(agg->current->anchors, anchor);
 	SeTime		start = DatumGetTimestamp(se_batch_values(batch, row)[agg->node->time_column]);
 	SeTime		end = agg->ends[row];
@@ -306,7 +309,7 @@ place_row(SeSessionAgg *agg, SeBatch *batch, int row, SeEntry *anchor)
 			agg->op.env->late_pairs++;
 			return;
 		}
-		session = se_session_open(agg, agg->current, anchor, start, end);
+		session = se_session_open(agg, agg->current, anchor, agg->key_values + keys, agg->key_nulls + keys, start, end);
 	}
 	else
 	{

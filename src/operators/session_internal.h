@@ -126,7 +126,7 @@ extern void se_session_agg_publish(SeSessionAgg *agg);
 extern SeSession **se_session_list(SeSessionList *list, uint32 *n);
 extern uint32 se_session_first_touching(SeSessionList *list, SeTime start);
 extern SeSession *se_session_open(SeSessionAgg *agg, SeSessionGeneration *generation, SeEntry *anchor,
-								  SeTime start, SeTime end);
+								  const Datum *keys, const bool *nulls, SeTime start, SeTime end);
 extern void se_session_link(SeSessionAgg *agg, SeSessionGeneration *generation, SeEntry *anchor, SeSession *session);
 extern void se_session_close(SeSessionAgg *agg, SeSession *session);
 

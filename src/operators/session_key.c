@@ -50,17 +50,21 @@ se_session_first_touching(SeSessionList *list, SeTime start)
 	return low;
 }
 
-/* A new session without rows. The anchor's keys become the session's. */
+/*
+ * A new session without rows. Its keys are those of its own first row: the anchor's, which may come
+ * from a session long over, are equal, but need not look the same (1.0 and 1.00).
+ */
 SeSession *
-se_session_open(SeSessionAgg *agg, SeSessionGeneration *generation, SeEntry *anchor, SeTime start, SeTime end)
+se_session_open(SeSessionAgg *agg, SeSessionGeneration *generation, SeEntry *anchor,
+				const Datum *keys, const bool *nulls, SeTime start, SeTime end)
 {
 	int			nkeys = agg->keys->n;
 	uint32		hash = anchor->hash ^ (uint32) agg->next_number * 0x9E3779B1u;
 	SeEntry    *entry;
 	SeSession  *session;
 
-	memcpy(agg->session_values, se_entry_keys(generation->anchors, anchor), nkeys * sizeof(Datum));
-	memcpy(agg->session_nulls, anchor->nulls, nkeys * sizeof(bool));
+	memcpy(agg->session_values, keys, nkeys * sizeof(Datum));
+	memcpy(agg->session_nulls, nulls, nkeys * sizeof(bool));
 	agg->session_values[nkeys] = Int64GetDatum(agg->next_number++);
 	agg->session_nulls[nkeys] = false;
 	/* Nobody looks for a session by its key, so any hash will do. */
@@ -174,7 +178,8 @@ se_session_move_key(SeSessionAgg *agg, SeEntry *old_anchor, SeEntry *anchor)
 static void
 copy_session(SeSessionAgg *agg, SeSession *from, SeEntry *anchor)
 {
-	SeSession  *to = se_session_open(agg, agg->current, anchor, from->start, from->end);
+	const Datum *keys = se_entry_keys(from->generation->home->table, from->entry);
+	SeSession  *to = se_session_open(agg, agg->current, anchor, keys, from->entry->nulls, from->start, from->end);
 
 	se_agg_set_merge(agg->set, agg->current->home, se_session_acc(agg, to), se_session_acc(agg, from));
 	se_table_touch_rows(agg->current->home->table, &to->entry, 1);
