@@ -172,6 +172,8 @@ se_job_slot_free(SeJobSlot *slot)
 void
 se_job_slot_none_free(void)
 {
+	if (MyJobs == NULL)
+		return;
 	LWLockAcquire(&MyJobs->lock, LW_EXCLUSIVE);
 	MyJobs->generation++;
 	LWLockRelease(&MyJobs->lock);

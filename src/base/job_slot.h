@@ -143,8 +143,8 @@ extern uint64 se_job_slot_generation(void);
 extern int	se_job_slot_area_tranche(void);
 
 /*
- * There is no slot for some job: wake who waits for it, so that it looks for the reason.
- * Takes the lock.
+ * There is no slot for some job, or the job is gone: wake who waits for one that has no
+ * slot, so that it looks for the reason. Takes the lock.
  */
 extern void se_job_slot_none_free(void);
 

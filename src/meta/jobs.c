@@ -14,6 +14,7 @@
 #include "access/xlog.h"
 #include "base/compat.h"
 #include "base/database_slot.h"
+#include "base/job_slot.h"
 #include "catalog/indexing.h"
 #include "common/hashfn.h"
 #include "meta/jobs.h"
@@ -280,7 +281,11 @@ at_transaction_end(XactEvent event, void *arg)
 	{
 		case XACT_EVENT_COMMIT:
 			if (notify_at_commit)
+			{
 				se_database_slot_wake_coordinator(MyDatabaseId);
+				/* A job that has no slot yet may be gone: the coordinator would never take one. */
+				se_job_slot_none_free();
+			}
 			notify_at_commit = false;
 			break;
 		case XACT_EVENT_ABORT:

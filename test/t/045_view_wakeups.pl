@@ -55,6 +55,19 @@ pass('REFRESH has heard of the commit');
 $waiter->quit;
 $holder->quit;
 
+# Nor is one left waiting for a view that is dropped before the coordinator has seen it.
+$node->fault_set('coordinator-loop', 'wait');
+$node->sql(q{CREATE MATERIALIZED VIEW unseen WITH (stream_engine.continuous) AS SELECT id FROM s});
+$node->wait_fault('coordinator-loop');
+my $left = $node->background_psql('postgres', on_error_stop => 0);
+$left->query_until(qr/go/, "\\echo go\nREFRESH MATERIALIZED VIEW unseen;\n\\echo ended\n");
+$node->wait_until(q{SELECT EXISTS (SELECT FROM pg_stat_activity WHERE query LIKE 'REFRESH%unseen%' AND wait_event_type = 'Extension')}, 'REFRESH waits');
+$node->sql('DROP MATERIALIZED VIEW unseen');
+$left->query_until(qr/ended/, "\n");
+pass('REFRESH has heard of the drop');
+$left->quit;
+$node->fault_clear;
+
 # stop and start, faster than a worker can come and go: what was asked for last is what is.
 foreach my $i (1 .. 20)
 {
