@@ -74,3 +74,9 @@ SELECT stream_engine.explain('SELECT auction FROM bid, tumble(date_time, ''1 s''
 \echo :SQLSTATE
 SELECT stream_engine.explain('SELECT auction, window_end FROM bid LEFT JOIN LATERAL hop(date_time, ''2 s'', ''1 s'') ON true');
 \echo :SQLSTATE
+-- a stream that is not complete yet
+CREATE FOREIGN TABLE incomplete (a int, t timestamptz) SERVER stream_engine OPTIONS (watermark 't');
+SELECT stream_engine.explain('SELECT a FROM incomplete');
+\echo :SQLSTATE
+CREATE MATERIALIZED VIEW too_soon WITH (stream_engine.continuous) AS SELECT a FROM incomplete;
+\echo :SQLSTATE

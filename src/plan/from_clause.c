@@ -174,6 +174,12 @@ read_relation(SePlan *plan, int rti)
 	}
 	plan->stream_rti = rti;
 	plan->stream = se_stream_info(rte->relid);
+	if (plan->stream->watermark != NULL && plan->stream->event_time == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
+				 errmsg("stream \"%s\" has a watermark but no event time", get_rel_name(rte->relid)),
+				 errhint("Mark its event time column: ALTER FOREIGN TABLE ... ALTER COLUMN ... OPTIONS (ADD event_time 'true')."),
+				 se_plan_rte_position(plan, rti)));
 }
 
 /* Relations that are not streams, each with the way out that fits it. */
