@@ -83,6 +83,8 @@ se_window_agg_new(const SeWindowAggNode *node, SeOperatorEnv *env)
 	agg->single = !node->sliced || node->window.kind == SE_WINDOW_TUMBLE ||
 		(node->window.kind == SE_WINDOW_HOP && node->window.slide >= node->window.size) ||
 		node->window.slide == node->window.size;
+	for (int k = 0; k < agg->keys->n; k++)
+		agg->looks_vary |= agg->keys->columns[k].kind == SE_KEY_GENERIC;
 	agg->closed_to = SE_TIME_MIN;
 	agg->deadline = SE_TIME_MAX;
 	agg->max_slices = 16;

@@ -63,6 +63,7 @@ typedef struct SeWindowAgg
 	SeAggSet   *set;
 	SeKeys	   *keys;
 	bool		single;
+	bool		looks_vary;		/* equal keys may look different */
 
 	/* state */
 	SeSlice   **slices;

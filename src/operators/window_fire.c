@@ -17,6 +17,7 @@
 
 static void begin_firing(SeWindowAgg *agg);
 static void end_firing(SeWindowAgg *agg);
+static SeEntry *key_of_window(SeWindowAgg *agg, SeAggHome *home, SeEntry *entry, SeTime start, SeTable **table);
 static void emit_group(SeWindowAgg *agg, SeAggHome *home, SeEntry *entry, char *payload, SeTime start);
 static void flush(SeWindowAgg *agg);
 
@@ -134,6 +135,34 @@ end_firing(SeWindowAgg *agg)
 	se_window_agg_set_deadline(agg);
 }
 
+/*
+ * The entry whose key is shown: one that rows of the window brought. Equal keys may look
+ * different (1.0 and 1.00), and a merged group may have come with a slice that has left.
+ */
+static SeEntry *
+key_of_window(SeWindowAgg *agg, SeAggHome *home, SeEntry *entry, SeTime start, SeTable **table)
+{
+	const Datum *values = se_entry_keys(home->table, entry);
+
+	*table = home->table;
+	if (agg->single || !agg->looks_vary)
+		return entry;
+	for (int i = 0; i < agg->nslices && agg->slices[i]->end <= agg->fire_end; i++)
+	{
+		SeTable    *slice = agg->slices[i]->home->table;
+		SeEntry    *own = NULL;
+
+		if (agg->slices[i]->start >= start)
+			own = se_table_find(slice, entry->hash, values, entry->nulls);
+		if (own != NULL)
+		{
+			*table = slice;
+			return own;
+		}
+	}
+	return entry;
+}
+
 /* One output row: keys, the window, aggregates. */
 static void
 emit_group(SeWindowAgg *agg, SeAggHome *home, SeEntry *entry, char *payload, SeTime start)
@@ -144,9 +173,11 @@ emit_group(SeWindowAgg *agg, SeAggHome *home, SeEntry *entry, char *payload, SeT
 	Datum	   *values = se_batch_values(out, row);
 	bool	   *nulls = se_batch_nulls(out, row);
 	MemoryContext old = MemoryContextSwitchTo(out->arena);
+	SeTable    *table;
+	SeEntry    *shown = key_of_window(agg, home, entry, start, &table);
 
-	memcpy(values, se_entry_keys(home->table, entry), nkeys * sizeof(Datum));
-	memcpy(nulls, entry->nulls, nkeys * sizeof(bool));
+	memcpy(values, se_entry_keys(table, shown), nkeys * sizeof(Datum));
+	memcpy(nulls, shown->nulls, nkeys * sizeof(bool));
 	values[nkeys] = TimestampGetDatum(start);
 	values[nkeys + 1] = TimestampGetDatum(agg->fire_end);
 	values[nkeys + 2] = TimestampGetDatum(agg->fire_end - 1);
