@@ -27,6 +27,7 @@ SELECT stream_engine.explain('SELECT k, count(*) FROM o GROUP BY k');
 CREATE OPERATOR CLASS own_hash_ops DEFAULT FOR TYPE own USING hash AS OPERATOR 1 =, FUNCTION 1 own_hash(own);
 CREATE MATERIALIZED VIEW grouped WITH (stream_engine.continuous) AS SELECT k, count(*) FROM o GROUP BY k;
 CREATE MATERIALIZED VIEW counted WITH (stream_engine.continuous) AS SELECT count(DISTINCT k) AS n, count(*) AS rows FROM o;
+CREATE MATERIALIZED VIEW sorted WITH (stream_engine.continuous) AS SELECT array_agg(t ORDER BY k, t) AS ts FROM o;
 CREATE MATERIALIZED VIEW cast_ones WITH (stream_engine.continuous) AS SELECT t::own AS k, t::own < '2' AS small FROM o;
 INSERT INTO o VALUES ('1', '1'), ('2', '2'), ('1', '3');
 REFRESH MATERIALIZED VIEW grouped;
@@ -68,13 +69,21 @@ DROP FUNCTION own_eq;
 DROP OPERATOR CLASS own_ops USING btree CASCADE;
 INSERT INTO o VALUES ('1', '1');
 SELECT stream_engine.wait_state('grouped', 'failed');
+-- and so does one whose aggregate sorts by it, when it starts again
+SELECT stream_engine.stop('sorted');
+SELECT stream_engine.wait_state('sorted', 'stopped');
+SELECT stream_engine.start('sorted');
+SELECT stream_engine.wait_state('sorted', 'failed');
+SELECT sqlstate, message FROM stream_engine.errors WHERE view = 'sorted'::regclass;
 SELECT sqlstate, message FROM stream_engine.errors WHERE view = 'grouped'::regclass ORDER BY seq DESC LIMIT 1;
 CREATE OPERATOR CLASS own_ops DEFAULT FOR TYPE own USING btree AS
     OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >, FUNCTION 1 own_cmp(own, own);
 CREATE UNIQUE INDEX ON grouped (k) NULLS NOT DISTINCT;
-SELECT stream_engine.start('grouped');
+SELECT stream_engine.start('grouped'), stream_engine.start('sorted');
 REFRESH MATERIALIZED VIEW grouped;
 TABLE grouped ORDER BY k;
+REFRESH MATERIALIZED VIEW sorted;
+TABLE sorted;
 DROP OPERATOR < (own, own) CASCADE;
 SELECT to_regclass('grouped'), to_regclass('counted'), to_regclass('cast_ones');
 \set VERBOSITY default

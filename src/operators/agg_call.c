@@ -21,6 +21,7 @@
 #include "utils/datum.h"
 #include "utils/expandeddatum.h"
 #include "utils/lsyscache.h"
+#include "utils/regproc.h"
 #include "utils/memutils.h"
 #include "utils/syscache.h"
 
@@ -201,7 +202,17 @@ find_order(SeAggFn *fn)
 		SortGroupClause *clause = list_nth_node(SortGroupClause, clauses, i);
 		TargetEntry *tle = get_sortgroupclause_tle(clause, aggref->args);
 		SortSupport sort = &fn->sort[i];
+		Oid			family;
+		Oid			type;
+		int16		strategy;
 
+		/* The query depends on the operator, and not on the class that makes it an order. */
+		if (!get_ordering_op_properties(clause->sortop, &family, &type, &strategy))
+			ereport(ERROR,
+					(errcode(ERRCODE_UNDEFINED_OBJECT),
+					 errmsg("operator %s, by which an aggregate sorts, belongs to no btree operator class",
+							format_operator(clause->sortop)),
+					 errhint("Create a btree operator class for its type.")));
 		fn->sort_args[i] = tle->resno - 1;
 		sort->ssup_cxt = CurrentMemoryContext;
 		sort->ssup_collation = exprCollation((Node *) tle->expr);
