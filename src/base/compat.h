@@ -196,6 +196,14 @@ se_compat_slot_is_lost(void)
 #define se_compat_live_rows(entry) ((entry) != NULL ? (double) (entry)->n_live_tuples : 0.0)
 #endif
 
+/* What get_ordering_op_properties tells last. */
+#if PG_VERSION_NUM >= 180000
+#include "access/cmptype.h"
+typedef CompareType SeCompatStrategy;
+#else
+typedef int16 SeCompatStrategy;
+#endif
+
 /* A named wait event; below 17 every extension waits as "Extension". */
 static inline uint32
 se_compat_wait_event(const char *name)

@@ -204,7 +204,7 @@ find_order(SeAggFn *fn)
 		SortSupport sort = &fn->sort[i];
 		Oid			family;
 		Oid			type;
-		int16		strategy;
+		SeCompatStrategy strategy;
 
 		/* The query depends on the operator, and not on the class that makes it an order. */
 		if (!get_ordering_op_properties(clause->sortop, &family, &type, &strategy))
