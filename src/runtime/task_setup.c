@@ -126,14 +126,14 @@ read_options(SeTask *task, const SeJobMeta *meta)
 }
 
 /*
- * Lock what planning will open. DROP SCHEMA and DROP … CASCADE lock the same relations,
+ * Lock the result and what planning will open. DROP SCHEMA and DROP … CASCADE lock the same relations,
  * in orders that depend on what is dropped: so we never wait for one while we hold
  * another. False if the view went meanwhile.
  */
 static bool
 lock_sources(SeTask *task, const SeJobMeta *meta)
 {
-	List	   *needed = se_plan_relations_of(meta->definition);
+	List	   *needed = lcons_oid(task->job, se_plan_relations_of(meta->definition));
 	int			held;
 
 	for (held = 0; held < list_length(needed); held++)
