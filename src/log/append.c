@@ -85,7 +85,7 @@ typedef struct RowBuffer
 	uint64		ordinal;		/* of the first row */
 	uint64		last;			/* of the last one */
 	bool		sparse;			/* there are gaps between */
-	uint32	   *distances;		/* by row: ordinal - first ordinal */
+	uint32	   *distances;		/* if sparse, by row: ordinal - first ordinal */
 	uint32		room;			/* of distances */
 	StringInfoData rows;
 } RowBuffer;
@@ -138,6 +138,7 @@ static uint64 generation = 0;
 static RowBuffer *find_buffer(SeAppender *appender);
 static RowBuffer *make_buffer(Oid relation, uint32 layout);
 static void add_ordinal(RowBuffer *buffer, uint64 ordinal);
+static void need_distances(RowBuffer *buffer);
 static void write_buffer(RowBuffer *buffer);
 static void free_buffer(RowBuffer *buffer);
 static void write_buffers_of(SubTransactionId subxact);
@@ -198,6 +199,7 @@ se_append_row(SeAppender *appender, TupleTableSlot *slot, uint8 kind)
 	MemoryContext old = MemoryContextSwitchTo(appender->row_memory);
 	RowBuffer  *buffer;
 	Size		size;
+	Size		memory;
 	uint64		ordinal;
 
 	slot_getallattrs(slot);
@@ -226,10 +228,10 @@ se_append_row(SeAppender *appender, TupleTableSlot *slot, uint8 kind)
 		 buffer->rows.len + (buffer->sparse ? sizeof(uint32) * buffer->nrows : 0) + size > BUFFER_FULL))
 		write_buffer(buffer);
 
-	MyWrites.buffered -= buffer_memory(buffer);
-	se_row_pack_append(&buffer->rows, layout, appender->values, appender->nulls, kind);
+	memory = buffer->rows.maxlen;
+	se_row_pack_append(&buffer->rows, layout, appender->values, appender->nulls, kind, size);
+	MyWrites.buffered += buffer->rows.maxlen - memory;
 	add_ordinal(buffer, ordinal);
-	MyWrites.buffered += buffer_memory(buffer);
 	appender->latest->ordinal = ordinal;
 	MemoryContextReset(appender->row_memory);
 
@@ -238,7 +240,7 @@ se_append_row(SeAppender *appender, TupleTableSlot *slot, uint8 kind)
 		write_buffer(buffer);
 }
 
-/* Note the ordinal of the row that a buffer has just got. */
+/* Note the ordinal of the row that a buffer has just got; nearly always the next one. */
 static void
 add_ordinal(RowBuffer *buffer, uint64 ordinal)
 {
@@ -247,15 +249,34 @@ add_ordinal(RowBuffer *buffer, uint64 ordinal)
 		buffer->ordinal = ordinal;
 		buffer->sparse = false;
 	}
-	else if (ordinal != buffer->last + 1)
-		buffer->sparse = true;
-	if (buffer->nrows == buffer->room)
+	else if (buffer->sparse || ordinal != buffer->last + 1)
 	{
-		buffer->room *= 2;
-		buffer->distances = repalloc(buffer->distances, sizeof(uint32) * buffer->room);
+		need_distances(buffer);
+		buffer->distances[buffer->nrows] = ordinal - buffer->ordinal;
 	}
-	buffer->distances[buffer->nrows++] = ordinal - buffer->ordinal;
+	buffer->nrows++;
 	buffer->last = ordinal;
+}
+
+/* Room for one distance more; the first gap brings those of the rows before it. */
+static void
+need_distances(RowBuffer *buffer)
+{
+	if (buffer->nrows >= buffer->room)
+	{
+		uint32		room = Max(16, buffer->room);
+
+		while (room <= buffer->nrows)
+			room *= 2;
+		MyWrites.buffered += sizeof(uint32) * (room - buffer->room);
+		buffer->distances = buffer->distances == NULL ?
+			MemoryContextAlloc(writes_memory(), sizeof(uint32) * room) :
+			repalloc(buffer->distances, sizeof(uint32) * room);
+		buffer->room = room;
+	}
+	for (uint32 i = 0; !buffer->sparse && i < buffer->nrows; i++)
+		buffer->distances[i] = i;
+	buffer->sparse = true;
 }
 
 static void
@@ -330,8 +351,6 @@ make_buffer(Oid relation, uint32 layout)
 	buffer->relation = relation;
 	buffer->layout = layout;
 	buffer->subxact = GetCurrentSubTransactionId();
-	buffer->room = 16;
-	buffer->distances = palloc(sizeof(uint32) * buffer->room);
 	buffer->rows.data = palloc(BUFFER_START);
 	buffer->rows.maxlen = BUFFER_START;
 	resetStringInfo(&buffer->rows);
@@ -416,7 +435,8 @@ free_buffer(RowBuffer *buffer)
 {
 	MyWrites.buffered -= buffer_memory(buffer);
 	dlist_delete(&buffer->node);
-	pfree(buffer->distances);
+	if (buffer->distances != NULL)
+		pfree(buffer->distances);
 	pfree(buffer->rows.data);
 	pfree(buffer);
 	generation++;

@@ -142,9 +142,8 @@ se_row_pack_size(const SeLayout *layout, const Datum *values, const bool *nulls)
 /* Append the row to buf, whose length stays a multiple of 8. */
 void
 se_row_pack_append(StringInfo buf, const SeLayout *layout, const Datum *values,
-				   const bool *nulls, uint8 kind)
+				   const bool *nulls, uint8 kind, Size size)
 {
-	Size		size = se_row_pack_size(layout, values, nulls);
 	bool		has_nulls;
 	RowHead		head = {.length = size,.kind = kind};
 	char	   *row;

@@ -29,9 +29,9 @@ extern void se_row_pack_flatten(const SeLayout *layout, Datum *values, bool *nul
 /* Bytes the row will take; values already flat. */
 extern Size se_row_pack_size(const SeLayout *layout, const Datum *values, const bool *nulls);
 
-/* Append the row to buf. values and nulls have one entry per layout column. */
+/* Append the row, which takes `size` bytes, to buf. values and nulls have one entry per layout column. */
 extern void se_row_pack_append(StringInfo buf, const SeLayout *layout, const Datum *values,
-							   const bool *nulls, uint8 kind);
+							   const bool *nulls, uint8 kind, Size size);
 
 /*
  * A prepared way from rows of one layout to wanted columns: attribute numbers in, one

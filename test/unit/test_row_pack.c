@@ -83,6 +83,12 @@ unpacker_of(const SeLayout *layout, List *layouts, TupleDesc desc, const AttrNum
 	return se_row_unpacker_new(CurrentMemoryContext, layout, layouts, desc, wanted, n);
 }
 
+static void
+append_row(StringInfo buf, const SeLayout *layout, const Datum *values, const bool *nulls, uint8 kind)
+{
+	se_row_pack_append(buf, layout, values, nulls, kind, se_row_pack_size(layout, values, nulls));
+}
+
 SE_TEST(random_rows_come_back_whole_and_by_any_subset_of_columns)
 {
 	for (int round = 0; round < 300; round++)
@@ -108,7 +114,7 @@ SE_TEST(random_rows_come_back_whole_and_by_any_subset_of_columns)
 				nulls[row][i] = row > 0 && se_harness_random(5) == 0;
 				values[row][i] = nulls[row][i] ? (Datum) 0 : random_value(&layout->columns[i]);
 			}
-			se_row_pack_append(&buf, layout, values[row], nulls[row], row % 4);
+			append_row(&buf, layout, values[row], nulls[row], row % 4);
 			SE_CHECK_INT(buf.len % 8, 0);
 			SE_CHECK_INT(buf.len - before, se_row_pack_size(layout, values[row], nulls[row]));
 		}
@@ -184,7 +190,7 @@ SE_TEST(bytes_of_version_one_stay_what_they_are)
 	uint8		kind;
 
 	initStringInfo(&buf);
-	se_row_pack_append(&buf, layout, values, nulls, SE_ROW_UPDATE_AFTER);
+	append_row(&buf, layout, values, nulls, SE_ROW_UPDATE_AFTER);
 	memcpy(bytes, old_row, sizeof(old_row));
 	SE_CHECK_INT(buf.len, sizeof(old_row));
 	SE_CHECK(memcmp(buf.data, bytes, sizeof(old_row)) == 0);
@@ -261,7 +267,7 @@ SE_TEST(damaged_rows_raise_and_never_reach_outside_the_row)
 				if (layout->columns[i].len == -1)
 					values[i] = PointerGetDatum(cstring_to_text(i % 2 ? "short" : ""));
 			}
-			se_row_pack_append(&buf, layout, values, nulls, SE_ROW_INSERT);
+			append_row(&buf, layout, values, nulls, SE_ROW_INSERT);
 		}
 		unpacker = unpacker_of(layout, NIL, desc, wanted, natts);
 
@@ -313,7 +319,7 @@ SE_TEST(a_column_the_row_lacks_reads_as_the_missing_value_of_its_first_layout)
 	third->columns[2].missing = PointerGetDatum(cstring_to_text("must not be seen"));
 
 	initStringInfo(&buf);
-	se_row_pack_append(&buf, first, values, nulls, SE_ROW_INSERT);
+	append_row(&buf, first, values, nulls, SE_ROW_INSERT);
 	for (int in_transaction = 0; in_transaction < 2; in_transaction++)
 	{
 		SeLayout	of_message = *first;
