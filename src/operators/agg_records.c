@@ -152,7 +152,8 @@ write_put(SeAggSet *set, SeAggHome *home, SeEntry *entry, StringInfo one, String
 	{
 		se_record_put_u8(one, entry->flags & SE_ENTRY_EMITTED);
 		se_table_write_key(home->table, entry, one);
-		appendBinaryStringInfo(one, acc + set->payload_size, (int) home->header_saved);
+		if (home->header_saved > 0)
+			appendBinaryStringInfo(one, acc + set->payload_size, (int) home->header_saved);
 		for (int i = 0; i < set->ncalls; i++)
 		{
 			SeAggSlot  *slot = &set->slots[i];

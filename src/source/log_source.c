@@ -440,9 +440,11 @@ take_rows(LogSource *log, SeBatch *batch)
 	const char *bytes = log->cursor;
 	const char *cursor;
 	bool		wrong = SE_FAULT_WRONG("wrong-row-skipped");
-	bool		converts = se_row_unpacker_converts(log->unpack->unpacker);
 	MemoryContext old = CurrentMemoryContext;
 
+	/* Converted values belong to the batch. */
+	if (se_row_unpacker_converts(log->unpack->unpacker))
+		MemoryContextSwitchTo(batch->arena);
 	if (log->by_reference && left <= COPY_BELOW)
 	{
 		char	   *copy = MemoryContextAlloc(batch->arena, left);
@@ -460,11 +462,8 @@ take_rows(LogSource *log, SeBatch *batch)
 		Datum	   *values = direct ? se_batch_values(batch, row) : log->values;
 		bool	   *nulls = direct ? se_batch_nulls(batch, row) : log->nulls;
 
-		if (converts)
-			MemoryContextSwitchTo(batch->arena);
 		se_row_unpack(log->unpack->unpacker, &cursor, bytes + left, values, nulls,
 					  &batch->kinds[row]);
-		MemoryContextSwitchTo(old);
 		if (!direct)
 		{
 			memcpy(se_batch_values(batch, row), values, sizeof(Datum) * ncolumns);
@@ -479,6 +478,7 @@ take_rows(LogSource *log, SeBatch *batch)
 		next_row(log);
 		batch->nrows++;
 	}
+	MemoryContextSwitchTo(old);
 	log->cursor += cursor - bytes;
 	if (log->cursor >= log->end)
 		end_message(log);

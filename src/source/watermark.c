@@ -21,22 +21,10 @@
 #include "utils/rel.h"
 #include "utils/timestamp.h"
 
-struct SeWatermark
+typedef struct SeWatermarkExpr
 {
-	/* settings */
 	Oid			stream;
 	SeStreamInfo *info;
-	List	   *columns;		/* attribute numbers it reads */
-	const AttrNumber *wanted;
-	int			nwanted;
-
-	/* a column plus a constant */
-	bool		native;
-	AttrNumber	attno;
-	int			column;			/* where its value is */
-	int64		delta;
-
-	/* anything else */
 	ExprState  *state;
 	ExprContext *econtext;
 	TupleTableSlot *slot;		/* the stream's row */
@@ -44,11 +32,11 @@ struct SeWatermark
 	int			guc_level;
 	Oid			saved_user;
 	int			saved_context;
-};
+} SeWatermarkExpr;
 
 static bool is_native(SeWatermark *watermark, Expr *expr);
 static bool evaluate(SeWatermark *watermark, const Datum *values, const bool *nulls, SeTime *h);
-static void pin(SeWatermark *watermark);
+static void pin(SeWatermarkExpr *run);
 
 SeWatermark *
 se_watermark_new(Relation stream)
@@ -56,6 +44,7 @@ se_watermark_new(Relation stream)
 	SeStreamInfo *info = se_stream_info(RelationGetRelid(stream));
 	Expr	   *expr = se_stream_watermark_expr(stream, info);
 	SeWatermark *watermark;
+	SeWatermarkExpr *run;
 	Bitmapset  *used = NULL;
 	TupleDesc	desc;
 	int			member = -1;
@@ -63,14 +52,15 @@ se_watermark_new(Relation stream)
 	if (expr == NULL)
 		return NULL;
 	watermark = palloc0(sizeof(SeWatermark));
-	watermark->stream = RelationGetRelid(stream);
-	watermark->info = info;
 	if (is_native(watermark, expr))
 	{
 		watermark->columns = list_make1_int(watermark->attno);
 		return watermark;
 	}
 
+	run = watermark->expr = palloc0(sizeof(SeWatermarkExpr));
+	run->stream = RelationGetRelid(stream);
+	run->info = info;
 	desc = CreateTupleDescCopy(RelationGetDescr(stream));
 	pull_varattnos((Node *) expr, 1, &used);
 	while ((member = bms_next_member(used, member)) >= 0)
@@ -83,10 +73,10 @@ se_watermark_new(Relation stream)
 			if (se_compat_attr_is_stored(TupleDescAttr(desc, i)))
 				watermark->columns = lappend_int(watermark->columns, i + 1);
 	}
-	watermark->slot = MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);
-	watermark->econtext = CreateStandaloneExprContext();
-	watermark->econtext->ecxt_scantuple = watermark->slot;
-	watermark->state = ExecInitExpr(expr, NULL);
+	run->slot = MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);
+	run->econtext = CreateStandaloneExprContext();
+	run->econtext->ecxt_scantuple = run->slot;
+	run->state = ExecInitExpr(expr, NULL);
 	return watermark;
 }
 
@@ -163,22 +153,10 @@ is_native(SeWatermark *watermark, Expr *expr)
 }
 
 SeTime
-se_watermark_of_row(SeWatermark *watermark, const Datum *values, const bool *nulls)
+se_watermark_execute(SeWatermark *watermark, const Datum *values, const bool *nulls)
 {
 	SeTime		h;
 
-	if (watermark->native)
-	{
-		if (nulls[watermark->column])
-			return SE_TIME_MIN;
-		h = DatumGetInt64(values[watermark->column]);
-		if (TIMESTAMP_NOT_FINITE(h))
-			return SE_TIME_MIN;
-		/* outside of the calendar it asserts nothing, rather than stop everybody's views */
-		if (pg_add_s64_overflow(h, watermark->delta, &h) || !IS_VALID_TIMESTAMP(h))
-			return SE_TIME_MIN;
-		return h;
-	}
 	if (!evaluate(watermark, values, nulls, &h) || TIMESTAMP_NOT_FINITE(h))
 		return SE_TIME_MIN;		/* NULL and infinity assert nothing */
 	return h;
@@ -188,11 +166,12 @@ se_watermark_of_row(SeWatermark *watermark, const Datum *values, const bool *nul
 static bool
 evaluate(SeWatermark *watermark, const Datum *values, const bool *nulls, SeTime *h)
 {
-	TupleTableSlot *slot = watermark->slot;
+	SeWatermarkExpr *run = watermark->expr;
+	TupleTableSlot *slot = run->slot;
 	Datum		result;
 	bool		isnull;
 
-	pin(watermark);
+	pin(run);
 	ExecClearTuple(slot);
 	memset(slot->tts_isnull, true, slot->tts_tupleDescriptor->natts);
 	for (int i = 0; i < watermark->nwanted; i++)
@@ -203,31 +182,33 @@ evaluate(SeWatermark *watermark, const Datum *values, const bool *nulls, SeTime 
 		slot->tts_isnull[watermark->wanted[i] - 1] = nulls[i];
 	}
 	ExecStoreVirtualTuple(slot);
-	ResetExprContext(watermark->econtext);
-	result = ExecEvalExprSwitchContext(watermark->state, watermark->econtext, &isnull);
+	ResetExprContext(run->econtext);
+	result = ExecEvalExprSwitchContext(run->state, run->econtext, &isnull);
 	if (!isnull)
 		*h = DatumGetInt64(result);
 	return !isnull;
 }
 
 static void
-pin(SeWatermark *watermark)
+pin(SeWatermarkExpr *run)
 {
-	if (watermark->pinned)
+	if (run->pinned)
 		return;
-	GetUserIdAndSecContext(&watermark->saved_user, &watermark->saved_context);
-	SetUserIdAndSecContext(se_stream_info(watermark->stream)->owner,
-						   watermark->saved_context | SECURITY_RESTRICTED_OPERATION);
-	watermark->guc_level = se_stream_pin_settings(watermark->info, false);
-	watermark->pinned = true;
+	GetUserIdAndSecContext(&run->saved_user, &run->saved_context);
+	SetUserIdAndSecContext(se_stream_info(run->stream)->owner,
+						   run->saved_context | SECURITY_RESTRICTED_OPERATION);
+	run->guc_level = se_stream_pin_settings(run->info, false);
+	run->pinned = true;
 }
 
 void
 se_watermark_unpin(SeWatermark *watermark)
 {
-	if (!watermark->pinned)
+	SeWatermarkExpr *run = watermark->expr;
+
+	if (run == NULL || !run->pinned)
 		return;
-	AtEOXact_GUC(false, watermark->guc_level);
-	SetUserIdAndSecContext(watermark->saved_user, watermark->saved_context);
-	watermark->pinned = false;
+	AtEOXact_GUC(false, run->guc_level);
+	SetUserIdAndSecContext(run->saved_user, run->saved_context);
+	run->pinned = false;
 }
