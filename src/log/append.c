@@ -66,8 +66,6 @@ struct SeAppender
 	Relation	stream;
 	SeLayout   *layout;			/* of the descriptor */
 	uint32		catalog_layout; /* its id in the catalog, 0 = none fits */
-	Datum	   *values;			/* by layout column */
-	bool	   *nulls;
 	MemoryContext row_memory;	/* flattened values, reset per row */
 	struct RowBuffer *buffer;	/* last used; believe it only in its generation */
 	struct Latest *latest;		/* likewise */
@@ -140,6 +138,7 @@ static RowBuffer *make_buffer(Oid relation, uint32 layout);
 static void add_ordinal(RowBuffer *buffer, uint64 ordinal);
 static void need_distances(RowBuffer *buffer);
 static void write_buffer(RowBuffer *buffer);
+static void write_all_but_last(RowBuffer *buffer, int len);
 static void free_buffer(RowBuffer *buffer);
 static void write_buffers_of(SubTransactionId subxact);
 static Size buffer_memory(const RowBuffer *buffer);
@@ -184,56 +183,50 @@ se_append_open(MemoryContext memory, Relation stream)
 	appender->stream = stream;
 	appender->layout = se_layout_of_desc(RelationGetRelid(stream), RelationGetDescr(stream));
 	appender->catalog_layout = current == NULL ? 0 : current->id;
-	appender->values = palloc(sizeof(Datum) * Max(appender->layout->ncolumns, 1));
-	appender->nulls = palloc(sizeof(bool) * Max(appender->layout->ncolumns, 1));
 	appender->row_memory = AllocSetContextCreate(memory, "stream_engine row", ALLOCSET_SMALL_SIZES);
 	MemoryContextSwitchTo(old);
 	return appender;
 }
 
-/* Take one row. */
+/*
+ * Take one row. It is packed behind the buffer's others; if the buffer is too full with
+ * it, those are written and the row begins the next message.
+ */
 void
 se_append_row(SeAppender *appender, TupleTableSlot *slot, uint8 kind)
 {
 	const SeLayout *layout = appender->layout;
-	MemoryContext old = MemoryContextSwitchTo(appender->row_memory);
 	RowBuffer  *buffer;
-	Size		size;
+	MemoryContext old;
 	Size		memory;
 	uint64		ordinal;
+	int			before;
 
 	slot_getallattrs(slot);
-	for (int i = 0; i < layout->ncolumns; i++)
-	{
-		int			column = layout->columns[i].attno - 1;
-
-		Assert(column < slot->tts_nvalid);
-		appender->values[i] = slot->tts_values[column];
-		appender->nulls[i] = slot->tts_isnull[column];
-	}
-	se_row_pack_flatten(layout, appender->values, appender->nulls);
-	size = se_row_pack_size(layout, appender->values, appender->nulls);
-	if (size > (Size) se_max_row_size * 1024)
-		row_too_big(appender->stream, size);
-	MemoryContextSwitchTo(old);
-
 	if (MyWrites.buffered > BUFFERS_FULL)
 		write_buffers_of(GetCurrentSubTransactionId());
 	buffer = find_buffer(appender);
-	ordinal = MyWrites.next_ordinal++;
+	ordinal = MyWrites.next_ordinal;
 	if (SE_FAULT_WRONG("wrong-ordinal-order"))
 		ordinal = appender->wrong_ordinal++;
 	if (buffer->nrows > 0 &&
-		(appender->latest->ordinal != buffer->last || ordinal - buffer->ordinal > PG_UINT32_MAX ||
-		 buffer->rows.len + (buffer->sparse ? sizeof(uint32) * buffer->nrows : 0) + size > BUFFER_FULL))
+		(appender->latest->ordinal != buffer->last || ordinal - buffer->ordinal > PG_UINT32_MAX))
 		write_buffer(buffer);
 
+	before = buffer->rows.len;
 	memory = buffer->rows.maxlen;
-	se_row_pack_append(&buffer->rows, layout, appender->values, appender->nulls, kind, size);
+	old = MemoryContextSwitchTo(appender->row_memory);
+	if (!se_row_pack_append(&buffer->rows, layout, slot->tts_values, slot->tts_isnull, kind,
+							(Size) se_max_row_size * 1024))
+		row_too_big(appender->stream, se_row_pack_size(layout, slot->tts_values, slot->tts_isnull));
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(appender->row_memory);
 	MyWrites.buffered += buffer->rows.maxlen - memory;
+	if (before > 0 && buffer->rows.len + (buffer->sparse ? sizeof(uint32) * buffer->nrows : 0) > BUFFER_FULL)
+		write_all_but_last(buffer, before);
+	MyWrites.next_ordinal++;
 	add_ordinal(buffer, ordinal);
 	appender->latest->ordinal = ordinal;
-	MemoryContextReset(appender->row_memory);
 
 	/* A large row does not wait: its memory would be the transaction's. */
 	if (buffer->rows.len > BUFFER_FULL)
@@ -440,6 +433,20 @@ free_buffer(RowBuffer *buffer)
 	pfree(buffer->rows.data);
 	pfree(buffer);
 	generation++;
+}
+
+/* Write the rows that end at `len`; the one behind them is the buffer's first then. */
+static void
+write_all_but_last(RowBuffer *buffer, int len)
+{
+	int			left = buffer->rows.len - len;
+	char	   *last = MemoryContextAlloc(writes_memory(), left);
+
+	memcpy(last, buffer->rows.data + len, left);
+	buffer->rows.len = len;
+	write_buffer(buffer);
+	appendBinaryStringInfo(&buffer->rows, last, left);
+	pfree(last);
 }
 
 /*

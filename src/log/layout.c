@@ -113,6 +113,23 @@ fingerprint_of(const SeLayout *layout)
 	return hash;
 }
 
+/* What is not stored but follows from it. */
+static void
+derive(SeLayout *layout)
+{
+	layout->fixed_room = MAXIMUM_ALIGNOF;
+	for (int i = 0; i < layout->ncolumns; i++)
+	{
+		SeLayoutColumn *column = &layout->columns[i];
+
+		column->align_bytes = column->align == TYPALIGN_DOUBLE ? ALIGNOF_DOUBLE :
+			column->align == TYPALIGN_INT ? ALIGNOF_INT :
+			column->align == TYPALIGN_SHORT ? ALIGNOF_SHORT : 1;
+		if (column->len > 0)
+			layout->fixed_room += column->len + MAXIMUM_ALIGNOF;
+	}
+}
+
 /* The layout a descriptor asks for: every column a row has bytes for, in order. */
 SeLayout *
 se_layout_of_desc(Oid relation, TupleDesc desc)
@@ -139,6 +156,7 @@ se_layout_of_desc(Oid relation, TupleDesc desc)
 		column->packable = attr->attlen == -1 && attr->attstorage != TYPSTORAGE_PLAIN;
 	}
 	layout->fingerprint = fingerprint_of(layout);
+	derive(layout);
 	return layout;
 }
 
@@ -262,6 +280,7 @@ se_layout_decode(const void *bytes, Size len)
 	}
 	check_size(left == 0, len);
 	layout->fingerprint = fingerprint_of(layout);
+	derive(layout);
 	return layout;
 }
 

@@ -25,6 +25,7 @@ typedef struct SeLayoutColumn
 	int16		len;
 	bool		byval;
 	char		align;			/* 'c' 's' 'i' 'd' */
+	uint8		align_bytes;	/* not stored: the same as a number */
 	bool		packable;		/* writer only, not stored: short varlena headers allowed */
 	bool		has_missing;	/* rows of older layouts read as `missing`, else NULL */
 	Datum		missing;
@@ -37,6 +38,8 @@ typedef struct SeLayout
 	XLogRecPtr	since;			/* where the WAL stood when it was stored; not part of the bytes */
 	int			ncolumns;		/* live (not dropped, not virtual) attributes in order */
 	SeLayoutColumn *columns;
+	Size		fixed_room;		/* not stored: bytes that columns of fixed length need, padding of every value and
+								 * the row included */
 	uint64		fingerprint;	/* of attnos, types, typmods, len/align */
 } SeLayout;
 

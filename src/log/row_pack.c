@@ -1,516 +1,180 @@
 /*
  * log/row_pack.c
- *		Rows to bytes and bytes to wanted columns.
+ *		A row to bytes.
  *
  * The byte table is in log/row_pack.h.  Attribute data looks like a heap tuple's: short
  * varlena headers where the column allows them, alignment counted from the start of
  * the data, padding bytes zero (the zero tells a reader where a long header begins).
  *
- * Reading runs for every row of every stream, so an unpacker is prepared once per
- * layout: columns before the first of varying width have known offsets and are fetched
- * without walking; the walk ends behind the last wanted column.  The bytes come from
- * WAL, whose checksum holds; lengths are checked against the row all the same, because
- * nothing that was stored may crash a server.
+ * This runs for every row that is written, so each value is looked at once: flattened
+ * if it must be, measured, and stored.  The buffer's length moves when the row is
+ * whole: a row that is refused, or fails, leaves nothing.
  *
- * Pure: no locks, no catalog.  Runs in: sessions, task workers.
+ * No locks.  Runs in: sessions.
  */
 #include "postgres.h"
 
 #include "access/detoast.h"
-#include "access/htup_details.h"
 #include "access/tupmacs.h"
-#include "base/compat.h"
-#include "flow/row.h"
-#include "log/message.h"
-#include "log/convert.h"
+#include "log/row_bytes.h"
 #include "log/row_pack.h"
-#include "utils/datum.h"
-#include "utils/lsyscache.h"
 
-typedef struct RowHead
+/* A row on its way into a buffer. */
+typedef struct Row
 {
-	uint32		length;
-	uint8		kind;
-	uint8		flags;
-	uint16		data_offset;
-} RowHead;
+	StringInfo	buf;
+	Size		data;			/* where its data begins in the buffer */
+	Size		offset;			/* where the next value's padding begins, from there */
+	Size		room;			/* that all columns of fixed length need behind it */
+} Row;
 
-StaticAssertDecl(sizeof(RowHead) == 8, "the row's head is stored");
+static bool store_varlena(Row *row, const SeLayoutColumn *column, const struct varlena *value, Size max);
+static Size varlena_bytes(const SeLayoutColumn *column, const struct varlena *value, Size offset);
 
-#define ROW_HAS_NULLS 0x01
-
-#define bitmap_bytes(ncolumns) (((ncolumns) + 7) / 8)
-
-/* One column of the packed row, as the walk meets it. */
-typedef struct UnpackStep
+/* Zeroes up to the next multiple of `align`, a power of two. There is room for them. */
+static inline Size
+pad(char *data, Size offset, Size align)
 {
-	int16		len;			/* -1 = varlena */
-	bool		byval;
-	uint8		align;			/* bytes: 1, 2, 4 or 8 */
-	int			target;			/* index of the wanted column, -1 = passed over */
-} UnpackStep;
+	Size		to = TYPEALIGN(align, offset);
 
-/* A wanted column at a known offset in rows without nulls. */
-typedef struct UnpackFixed
+	while (offset < to)
+		data[offset++] = 0;
+	return to;
+}
+
+/* Room for `size` bytes behind the row's data so far; a StringInfo's own check for every value costs more. */
+static inline void
+need(Row *row, Size size)
 {
-	uint32		offset;
-	int16		len;
-	bool		byval;
-	int			target;
-} UnpackFixed;
+	Size		used = row->data + row->offset - row->buf->len;
 
-/* A wanted column whose bytes do not depend on the row: missing value or NULL. */
-typedef struct UnpackConstant
+	if (unlikely(row->data + row->offset + size >= row->buf->maxlen))
+		enlargeStringInfo(row->buf, used + size);
+}
+
+bool
+se_row_pack_append(StringInfo buf, const SeLayout *layout, const Datum *values, const bool *nulls,
+				   uint8 kind, Size max)
 {
-	int			target;
-	bool		isnull;
-	Datum		value;
-} UnpackConstant;
+	Row			row = {.buf = buf,.data = buf->len};
+	SeRowHead	head = {.kind = kind};
 
-/* A wanted column whose type was changed since. */
-typedef struct UnpackConversion
-{
-	int			target;
-	SeConversion *conversion;
-} UnpackConversion;
+	Assert(buf->len % 8 == 0);
+	for (int i = 0; i < layout->ncolumns; i++)
+		if (nulls[layout->columns[i].attno - 1])
+			head.flags = SE_ROW_HAS_NULLS;
+	head.data_offset = se_row_data_offset(layout->ncolumns, head.flags != 0);
+	row.room = layout->fixed_room;
+	need(&row, head.data_offset + row.room);
+	if (head.flags != 0)
+	{
+		uint8	   *bitmap = (uint8 *) buf->data + buf->len + sizeof(head);
 
-struct SeUnpacker
-{
-	int			ncolumns;		/* of the layout: width of the null bitmap */
-	int			nsteps;			/* up to the last wanted column */
-	UnpackStep *steps;
-	int			nfixed;
-	UnpackFixed *fixed;
-	int			walk_from;		/* first step the fixed part does not cover */
-	uint32		walk_offset;	/* data offset before it */
-	int			nconstants;
-	UnpackConstant *constants;
-	int			nconversions;
-	UnpackConversion *conversions;
-};
+		memset(bitmap, 0, head.data_offset - sizeof(head));
+		for (int i = 0; i < layout->ncolumns; i++)
+			if (!nulls[layout->columns[i].attno - 1])
+				bitmap[i / 8] |= 1 << (i % 8);
+	}
 
-static Size datum_bytes(const SeLayoutColumn *column, Datum value, Size offset);
-static char *store_datum(const SeLayoutColumn *column, Datum value, char *base, char *out);
-static bool make_short(const SeLayoutColumn *column, Datum value);
-static void add_constant(SeUnpacker *unpacker, const SeLayout *layout, List *layouts, TupleDesc desc,
-						 AttrNumber attno, int target);
-static void unpack_row(const SeUnpacker *unpacker, const char **cursor, const char *end,
-					   Datum *values, bool *nulls, uint8 *kind);
-static void plan_fixed_part(SeUnpacker *unpacker);
-static void unpack_walk(const SeUnpacker *unpacker, int step, uint32 offset, const uint8 *bitmap,
-						const char *data, uint32 size, Datum *values, bool *nulls);
-static void row_damaged(const char *what) SE_NORETURN;
-
-/* Flatten external TOAST pointers and expanded objects in place. */
-void
-se_row_pack_flatten(const SeLayout *layout, Datum *values, bool *nulls)
-{
+	row.data += head.data_offset;
 	for (int i = 0; i < layout->ncolumns; i++)
 	{
-		if (layout->columns[i].len == -1 && !nulls[i] &&
-			VARATT_IS_EXTERNAL(DatumGetPointer(values[i])))
-			values[i] = PointerGetDatum(detoast_external_attr((struct varlena *) DatumGetPointer(values[i])));
+		const SeLayoutColumn *column = &layout->columns[i];
+		Datum		value = values[column->attno - 1];
+		char	   *data = buf->data + row.data;
+
+		if (head.flags != 0 && nulls[column->attno - 1])
+			continue;
+		if (column->len < 0)
+		{
+			if (!store_varlena(&row, column, (struct varlena *) DatumGetPointer(value), max))
+				return false;
+			continue;
+		}
+		row.offset = pad(data, row.offset, column->align_bytes);
+		if (column->byval)
+			store_att_byval(data + row.offset, value, column->len);
+		else
+			memcpy(data + row.offset, DatumGetPointer(value), column->len);
+		row.offset += column->len;
 	}
+
+	row.offset = pad(buf->data + row.data, row.offset, 8);
+	head.length = head.data_offset + row.offset;
+	if (head.length > max)
+		return false;
+	memcpy(buf->data + buf->len, &head, sizeof(head));
+	buf->len += head.length;
+	buf->data[buf->len] = '\0';
+	return true;
 }
 
-/* Bytes of the head and the bitmap. */
-static Size
-head_size(const SeLayout *layout, const bool *nulls, bool *has_nulls)
+/* Store a value of varying length; false if the row is above `max` with it. */
+static bool
+store_varlena(Row *row, const SeLayoutColumn *column, const struct varlena *value, Size max)
 {
-	*has_nulls = false;
-	for (int i = 0; i < layout->ncolumns; i++)
-		*has_nulls |= nulls[i];
-	return TYPEALIGN(8, sizeof(RowHead) + (*has_nulls ? bitmap_bytes(layout->ncolumns) : 0));
+	Size		size;
+	char	   *data;
+
+	if (unlikely(VARATT_IS_EXTERNAL(value)))
+	{
+		if (varlena_bytes(column, value, 0) > max)
+			return false;
+		value = detoast_external_attr(unconstify(struct varlena *, value));
+	}
+	size = VARSIZE_ANY(value);
+	if (unlikely(row->offset + size > max + VARHDRSZ))
+		return false;
+	need(row, size + MAXIMUM_ALIGNOF + row->room);
+	data = row->buf->data + row->data;
+	if (column->packable && VARATT_CAN_MAKE_SHORT(value))
+	{
+		size = VARATT_CONVERTED_SHORT_SIZE(value);
+		SET_VARSIZE_SHORT(data + row->offset, size);
+		memcpy(data + row->offset + 1, VARDATA(value), size - 1);
+	}
+	else
+	{
+		if (!VARATT_IS_SHORT(value))
+			row->offset = pad(data, row->offset, column->align_bytes);
+		memcpy(data + row->offset, value, size);
+	}
+	row->offset += size;
+	return true;
 }
 
-/* Bytes the row will take in the log. */
+/* Bytes the row takes, or about so many if its values are not flat. */
 Size
 se_row_pack_size(const SeLayout *layout, const Datum *values, const bool *nulls)
 {
-	bool		has_nulls;
-	Size		head = head_size(layout, nulls, &has_nulls);
+	bool		has_nulls = false;
 	Size		data = 0;
 
 	for (int i = 0; i < layout->ncolumns; i++)
 	{
-		if (!nulls[i])
-			data += datum_bytes(&layout->columns[i], values[i], data);
-	}
-	return TYPEALIGN(8, head + data);
-}
-
-/* Append the row to buf, whose length stays a multiple of 8. */
-void
-se_row_pack_append(StringInfo buf, const SeLayout *layout, const Datum *values,
-				   const bool *nulls, uint8 kind, Size size)
-{
-	bool		has_nulls;
-	RowHead		head = {.length = size,.kind = kind};
-	char	   *row;
-	char	   *data;
-	char	   *out;
-
-	Assert(buf->len % 8 == 0);
-	head.data_offset = head_size(layout, nulls, &has_nulls);
-	head.flags = has_nulls ? ROW_HAS_NULLS : 0;
-
-	/* Zeroes, because padding is read. */
-	enlargeStringInfo(buf, size);
-	row = buf->data + buf->len;
-	memset(row, 0, size);
-	memcpy(row, &head, sizeof(head));
-	if (has_nulls)
-	{
-		uint8	   *bitmap = (uint8 *) row + sizeof(head);
-
-		for (int i = 0; i < layout->ncolumns; i++)
-			if (!nulls[i])
-				bitmap[i / 8] |= 1 << (i % 8);
-	}
-
-	data = out = row + head.data_offset;
-	for (int i = 0; i < layout->ncolumns; i++)
-	{
-		if (!nulls[i])
-			out = store_datum(&layout->columns[i], values[i], data, out);
-	}
-	Assert(TYPEALIGN(8, out - row) == size);
-	buf->len += size;
-	buf->data[buf->len] = '\0';
-}
-
-/* Will this value be stored with a short header although it has a long one? */
-static bool
-make_short(const SeLayoutColumn *column, Datum value)
-{
-	return column->packable && VARATT_CAN_MAKE_SHORT(DatumGetPointer(value));
-}
-
-/* Bytes a value adds at a data offset, with the padding before it. */
-static Size
-datum_bytes(const SeLayoutColumn *column, Datum value, Size offset)
-{
-	if (column->len > 0)
-		return att_align_nominal(offset, column->align) - offset + column->len;
-	Assert(!VARATT_IS_EXTERNAL(DatumGetPointer(value)));
-	if (make_short(column, value))
-		return VARATT_CONVERTED_SHORT_SIZE(DatumGetPointer(value));
-	if (VARATT_IS_SHORT(DatumGetPointer(value)))
-		return VARSIZE_SHORT(DatumGetPointer(value));
-	return att_align_nominal(offset, column->align) - offset + VARSIZE(DatumGetPointer(value));
-}
-
-/* Store a value at `out`, aligned from `base`; returns where it ends. */
-static char *
-store_datum(const SeLayoutColumn *column, Datum value, char *base, char *out)
-{
-	if (column->len == -1 && make_short(column, value))
-	{
-		Size		size = VARATT_CONVERTED_SHORT_SIZE(DatumGetPointer(value));
-
-		SET_VARSIZE_SHORT(out, size);
-		memcpy(out + 1, VARDATA(DatumGetPointer(value)), size - 1);
-		return out + size;
-	}
-	if (column->len == -1)
-	{
-		Size		size = VARSIZE_ANY(DatumGetPointer(value));
-
-		if (!VARATT_IS_SHORT(DatumGetPointer(value)))
-			out = base + att_align_nominal(out - base, column->align);
-		memcpy(out, DatumGetPointer(value), size);
-		return out + size;
-	}
-	out = base + att_align_nominal(out - base, column->align);
-	if (column->byval)
-		store_att_byval(out, value, column->len);
-	else
-		memcpy(out, DatumGetPointer(value), column->len);
-	return out + column->len;
-}
-
-static uint8
-align_bytes(char align)
-{
-	switch (align)
-	{
-		case 's':
-			return ALIGNOF_SHORT;
-		case 'i':
-			return ALIGNOF_INT;
-		case 'd':
-			return ALIGNOF_DOUBLE;
-		default:
-			return 1;
-	}
-}
-
-/*
- * Prepare reading: `wanted` are attribute numbers of the relation as it is now, rows
- * have `layout`, and `layouts` are all of the stream's, for missing values.  What the
- * unpacker points to is copied into `memory`.
- */
-SeUnpacker *
-se_row_unpacker_new(MemoryContext memory, const SeLayout *layout, List *layouts,
-					TupleDesc relation_desc, const AttrNumber *wanted, int nwanted)
-{
-	MemoryContext old = MemoryContextSwitchTo(memory);
-	SeUnpacker *unpacker = palloc0(sizeof(SeUnpacker));
-
-	unpacker->ncolumns = layout->ncolumns;
-	unpacker->steps = palloc0(sizeof(UnpackStep) * Max(layout->ncolumns, 1));
-	unpacker->fixed = palloc0(sizeof(UnpackFixed) * Max(layout->ncolumns, 1));
-	unpacker->constants = palloc0(sizeof(UnpackConstant) * Max(nwanted, 1));
-	unpacker->conversions = palloc0(sizeof(UnpackConversion) * Max(nwanted, 1));
-	for (int i = 0; i < layout->ncolumns; i++)
-	{
 		const SeLayoutColumn *column = &layout->columns[i];
 
-		unpacker->steps[i].len = column->len;
-		unpacker->steps[i].byval = column->byval;
-		unpacker->steps[i].align = align_bytes(column->align);
-		unpacker->steps[i].target = -1;
-	}
-
-	for (int target = 0; target < nwanted; target++)
-	{
-		int			i = 0;
-		SeConversion *conversion;
-
-		if (wanted[target] <= 0)
-			continue;
-		while (i < layout->ncolumns && layout->columns[i].attno != wanted[target])
-			i++;
-		if (i == layout->ncolumns)
-		{
-			add_constant(unpacker, layout, layouts, relation_desc, wanted[target], target);
-			continue;
-		}
-		if (unpacker->steps[i].target >= 0)
-			elog(ERROR, "column %d of a stream is wanted twice", wanted[target]);
-		conversion = se_convert_new(layout, layouts, relation_desc, wanted[target]);
-		if (conversion != NULL)
-		{
-			unpacker->conversions[unpacker->nconversions].target = target;
-			unpacker->conversions[unpacker->nconversions++].conversion = conversion;
-		}
-		unpacker->steps[i].target = target;
-		unpacker->nsteps = Max(unpacker->nsteps, i + 1);
-	}
-	plan_fixed_part(unpacker);
-	MemoryContextSwitchTo(old);
-	return unpacker;
-}
-
-/*
- * A column the layout lacks: what the first layout that got it later says.  A layout
- * of a transaction has no place in that order; its rows read as the value of the first
- * layout that has the column at all.
- */
-static void
-add_constant(SeUnpacker *unpacker, const SeLayout *layout, List *layouts, TupleDesc desc,
-			 AttrNumber attno, int target)
-{
-	UnpackConstant *constant = &unpacker->constants[unpacker->nconstants++];
-	uint32		after = (layout->id & SE_LAYOUT_IN_TRANSACTION) ? 0 : layout->id;
-	ListCell   *lc;
-
-	constant->target = target;
-	constant->isnull = true;
-	foreach(lc, layouts)
-	{
-		const SeLayout *later = lfirst(lc);
-		const SeLayoutColumn *column = later->id > after ? se_layout_column(later, attno) : NULL;
-
-		if (column == NULL)
-			continue;
-		if (column->has_missing)
-		{
-			/* the value is of the type that the column had then */
-			SeConversion *conversion = se_convert_new(later, layouts, desc, attno);
-			Datum		value = column->missing;
-
-			constant->isnull = false;
-			if (conversion != NULL)
-				value = se_convert_value(conversion, value, &constant->isnull);
-			if (!constant->isnull)
-				constant->value = datumCopy(value, se_compat_attr(desc, attno - 1)->attbyval,
-											se_compat_attr(desc, attno - 1)->attlen);
-		}
-		return;
-	}
-}
-
-/* Find the columns whose offset is the same in every row without nulls. */
-static void
-plan_fixed_part(SeUnpacker *unpacker)
-{
-	uint32		offset = 0;
-	int			i;
-
-	for (i = 0; i < unpacker->nsteps && unpacker->steps[i].len > 0; i++)
-	{
-		const UnpackStep *step = &unpacker->steps[i];
-
-		offset = TYPEALIGN(step->align, offset);
-		if (step->target >= 0)
-		{
-			UnpackFixed *fixed = &unpacker->fixed[unpacker->nfixed++];
-
-			fixed->offset = offset;
-			fixed->len = step->len;
-			fixed->byval = step->byval;
-			fixed->target = step->target;
-		}
-		offset += step->len;
-	}
-	unpacker->walk_from = i;
-	unpacker->walk_offset = offset;
-}
-
-static inline Datum
-fetch_datum(const char *at, bool byval, int16 len)
-{
-	if (!byval)
-		return PointerGetDatum(at);
-	switch (len)
-	{
-		case sizeof(int64):
-			return Int64GetDatum(*(const int64 *) at);
-		case sizeof(int32):
-			return Int32GetDatum(*(const int32 *) at);
-		case sizeof(int16):
-			return Int16GetDatum(*(const int16 *) at);
-		default:
-			return CharGetDatum(*at);
-	}
-}
-
-/* Unpack the wanted columns of the row at *cursor and go behind it. */
-void
-se_row_unpack(const SeUnpacker *unpacker, const char **cursor, const char *end,
-			  Datum *values, bool *nulls, uint8 *kind)
-{
-	unpack_row(unpacker, cursor, end, values, nulls, kind);
-	for (int i = 0; i < unpacker->nconversions; i++)
-	{
-		int			target = unpacker->conversions[i].target;
-
-		values[target] = se_convert_value(unpacker->conversions[i].conversion, values[target], &nulls[target]);
-	}
-}
-
-bool
-se_row_unpacker_converts(const SeUnpacker *unpacker)
-{
-	return unpacker->nconversions > 0;
-}
-
-static void
-unpack_row(const SeUnpacker *unpacker, const char **cursor, const char *end,
-		   Datum *values, bool *nulls, uint8 *kind)
-{
-	const char *row = *cursor;
-	const RowHead *head = (const RowHead *) row;
-	const char *data;
-	uint32		size;
-
-	if (unlikely(end - row < (ptrdiff_t) sizeof(RowHead)))
-		row_damaged("it has no head");
-	Assert((uintptr_t) row % 8 == 0);
-	if (unlikely(head->length % 8 != 0 || head->length > end - row ||
-				 head->data_offset < sizeof(RowHead) || head->data_offset % 8 != 0 ||
-				 head->data_offset > head->length))
-		row_damaged("its length does not fit the message");
-	if (unlikely((head->flags & ~ROW_HAS_NULLS) != 0 || head->kind > SE_ROW_DELETE))
-		row_damaged("unknown flags or row kind");
-	data = row + head->data_offset;
-	size = head->length - head->data_offset;
-	*cursor = row + head->length;
-	*kind = head->kind;
-
-	for (int i = 0; i < unpacker->nconstants; i++)
-	{
-		const UnpackConstant *constant = &unpacker->constants[i];
-
-		values[constant->target] = constant->value;
-		nulls[constant->target] = constant->isnull;
-	}
-
-	if (head->flags & ROW_HAS_NULLS)
-	{
-		if (unlikely(head->data_offset < sizeof(RowHead) + bitmap_bytes(unpacker->ncolumns)))
-			row_damaged("its null bitmap is too short");
-		unpack_walk(unpacker, 0, 0, (const uint8 *) row + sizeof(RowHead), data, size, values, nulls);
-		return;
-	}
-
-	if (unlikely(unpacker->walk_offset > size))
-		row_damaged("it ends before its last column");
-	for (int i = 0; i < unpacker->nfixed; i++)
-	{
-		const UnpackFixed *fixed = &unpacker->fixed[i];
-
-		values[fixed->target] = fetch_datum(data + fixed->offset, fixed->byval, fixed->len);
-		nulls[fixed->target] = false;
-	}
-	if (unpacker->walk_from < unpacker->nsteps)
-		unpack_walk(unpacker, unpacker->walk_from, unpacker->walk_offset, NULL, data, size, values, nulls);
-}
-
-/* Walk the columns one by one from a step whose data begins at `offset` or its padding. */
-static void
-unpack_walk(const SeUnpacker *unpacker, int step, uint32 offset, const uint8 *bitmap,
-			const char *data, uint32 size, Datum *values, bool *nulls)
-{
-	for (; step < unpacker->nsteps; step++)
-	{
-		const UnpackStep *column = &unpacker->steps[step];
-		uint32		len;
-
-		if (bitmap != NULL && !(bitmap[step / 8] & (1 << (step % 8))))
-		{
-			if (column->target >= 0)
-			{
-				values[column->target] = (Datum) 0;
-				nulls[column->target] = true;
-			}
-			continue;
-		}
-
-		if (column->len > 0)
-		{
-			offset = TYPEALIGN(column->align, offset);
-			len = column->len;
-		}
+		if (nulls[column->attno - 1])
+			has_nulls = true;
+		else if (column->len > 0)
+			data = TYPEALIGN(column->align_bytes, data) + column->len;
 		else
-		{
-			/* A zero is padding before, or the first byte of, a long header. */
-			if (unlikely(offset >= size))
-				row_damaged("it ends before its last column");
-			if (data[offset] == 0)
-				offset = TYPEALIGN(column->align, offset);
-			if (unlikely(offset >= size || VARATT_IS_EXTERNAL(data + offset) ||
-						 (!VARATT_IS_SHORT(data + offset) &&
-						  (size - offset < VARHDRSZ || VARSIZE(data + offset) < VARHDRSZ))))
-				row_damaged("a value has no valid length");
-			len = VARSIZE_ANY(data + offset);
-		}
-		if (unlikely(offset > size || len > size - offset))
-			row_damaged("it ends before its last column");
-		if (column->target >= 0)
-		{
-			values[column->target] = fetch_datum(data + offset, column->byval, column->len);
-			nulls[column->target] = false;
-		}
-		offset += len;
+			data += varlena_bytes(column, (struct varlena *) DatumGetPointer(values[column->attno - 1]), data);
 	}
+	return TYPEALIGN(8, se_row_data_offset(layout->ncolumns, has_nulls) + data);
 }
 
-static void
-row_damaged(const char *what)
+/* Bytes a value of varying length adds at a data offset, with the padding before it. */
+static Size
+varlena_bytes(const SeLayoutColumn *column, const struct varlena *value, Size offset)
 {
-	ereport(ERROR,
-			(errcode(ERRCODE_DATA_CORRUPTED),
-			 errmsg("a row of the stream log is damaged: %s", what)));
+	Size		padding = TYPEALIGN(column->align_bytes, offset) - offset;
+
+	if (VARATT_IS_EXTERNAL(value))
+		return padding + toast_raw_datum_size(PointerGetDatum(value));
+	if (column->packable && VARATT_CAN_MAKE_SHORT(value))
+		return VARATT_CONVERTED_SHORT_SIZE(value);
+	if (VARATT_IS_SHORT(value))
+		return VARSIZE_SHORT(value);
+	return padding + VARSIZE(value);
 }

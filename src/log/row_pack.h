@@ -20,18 +20,16 @@
 #include "log/layout.h"
 
 /*
- * Make by-reference values flat in place: external TOAST fetched, expanded objects
- * flattened (inline compressed values stay compressed). New values live in the
- * current context.
+ * Append the row to buf, whose length stays a multiple of 8; false, and buf is as it
+ * was, if it takes more than `max` bytes.  values and nulls are those of the stream's
+ * attributes, by attribute number - 1.  External and expanded values are flattened on
+ * the way, in the current context (inline compressed values stay compressed).
  */
-extern void se_row_pack_flatten(const SeLayout *layout, Datum *values, bool *nulls);
+extern bool se_row_pack_append(StringInfo buf, const SeLayout *layout, const Datum *values,
+							   const bool *nulls, uint8 kind, Size max);
 
-/* Bytes the row will take; values already flat. */
+/* Bytes the row takes, for a person to see: about, if there are values to be flattened. */
 extern Size se_row_pack_size(const SeLayout *layout, const Datum *values, const bool *nulls);
-
-/* Append the row, which takes `size` bytes, to buf. values and nulls have one entry per layout column. */
-extern void se_row_pack_append(StringInfo buf, const SeLayout *layout, const Datum *values,
-							   const bool *nulls, uint8 kind, Size size);
 
 /*
  * A prepared way from rows of one layout to wanted columns: attribute numbers in, one

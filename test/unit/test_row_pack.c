@@ -86,7 +86,13 @@ unpacker_of(const SeLayout *layout, List *layouts, TupleDesc desc, const AttrNum
 static void
 append_row(StringInfo buf, const SeLayout *layout, const Datum *values, const bool *nulls, uint8 kind)
 {
-	se_row_pack_append(buf, layout, values, nulls, kind, se_row_pack_size(layout, values, nulls));
+	Size		size = se_row_pack_size(layout, values, nulls);
+	int			before = buf->len;
+
+	/* A row that is too big leaves the buffer as it was. */
+	SE_CHECK(!se_row_pack_append(buf, layout, values, nulls, kind, size - 1));
+	SE_CHECK_INT(buf->len, before);
+	SE_CHECK(se_row_pack_append(buf, layout, values, nulls, kind, size));
 }
 
 SE_TEST(random_rows_come_back_whole_and_by_any_subset_of_columns)
