@@ -102,6 +102,23 @@ CREATE TABLE stream_engine.drained (
     role   text NOT NULL
 );
 
+-- Rows that were kept out, whole (meta/dead_letters.c): by a view's on_error, or refused by a stream.
+CREATE SEQUENCE stream_engine.dead_letter_ids;
+CREATE TABLE stream_engine.dead_letter_rows (
+    relation    stream_engine.relation NOT NULL, -- whose it is: the view, or the stream itself
+    id          bigint NOT NULL,
+    stream      stream_engine.relation NOT NULL,
+    "position"  text,                            -- NULL: it is not in the log
+    ordinal     bigint,
+    arrived     timestamptz NOT NULL,
+    reason      text NOT NULL,
+    sqlstate    text NOT NULL,
+    message     text NOT NULL,
+    detail      text,
+    "row"       jsonb,
+    PRIMARY KEY (relation, id)
+);
+
 -- Rows of views that a restore does not have are left out.
 CREATE FUNCTION stream_engine.take_restored_row() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', 'stream_engine_take_restored_row';
@@ -111,10 +128,14 @@ CREATE TRIGGER restored BEFORE INSERT ON stream_engine.job_positions
     FOR EACH ROW EXECUTE FUNCTION stream_engine.take_restored_row();
 CREATE TRIGGER restored BEFORE INSERT ON stream_engine.state_chunks
     FOR EACH ROW EXECUTE FUNCTION stream_engine.take_restored_row();
+CREATE TRIGGER restored BEFORE INSERT ON stream_engine.dead_letter_rows
+    FOR EACH ROW EXECUTE FUNCTION stream_engine.take_restored_row();
 
 SELECT pg_catalog.pg_extension_config_dump('stream_engine.job_catalog', '');
 SELECT pg_catalog.pg_extension_config_dump('stream_engine.job_positions', '');
 SELECT pg_catalog.pg_extension_config_dump('stream_engine.state_chunks', '');
+SELECT pg_catalog.pg_extension_config_dump('stream_engine.dead_letter_rows', '');
+SELECT pg_catalog.pg_extension_config_dump('stream_engine.dead_letter_ids', '');
 
 REVOKE ALL ON ALL TABLES IN SCHEMA stream_engine FROM PUBLIC;
 GRANT SELECT ON stream_engine.drained TO PUBLIC;
@@ -405,5 +426,18 @@ CREATE VIEW stream_engine.errors WITH (security_barrier) AS
          JOIN pg_catalog.pg_class c ON c.oid = e.job
     WHERE pg_has_role(c.relowner, 'USAGE') OR pg_has_role('pg_read_all_stats', 'USAGE');
 
+-- Whole rows: for the owner of the view, or of the stream that refused the row.
+CREATE VIEW stream_engine.dead_letters WITH (security_barrier) AS
+    SELECT d.id, CASE WHEN d.relation::oid <> d.stream::oid THEN d.relation::regclass END AS view, d.stream::regclass AS stream,
+           d."position", d.ordinal, d.arrived, d.reason, d.sqlstate, d.message, d.detail, d."row"
+    FROM stream_engine.dead_letter_rows d
+         JOIN pg_catalog.pg_class c ON c.oid = d.relation
+    WHERE pg_has_role(c.relowner, 'USAGE');
+
+CREATE FUNCTION stream_engine.delete_dead_letters(relation regclass, up_to bigint DEFAULT NULL) RETURNS bigint
+    LANGUAGE c AS 'MODULE_PATHNAME', 'stream_engine_delete_dead_letters';
+COMMENT ON FUNCTION stream_engine.delete_dead_letters(regclass, bigint) IS
+    'deletes the dead letters of a view or stream, up to an id if one is given, and returns how many; for its owner';
+
 GRANT SELECT ON stream_engine.jobs, stream_engine.operators, stream_engine.sources, stream_engine.streams,
-    stream_engine.checkpoints, stream_engine.errors TO PUBLIC;
+    stream_engine.checkpoints, stream_engine.errors, stream_engine.dead_letters TO PUBLIC;

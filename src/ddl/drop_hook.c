@@ -18,6 +18,7 @@
 #include "checkpoint/checkpoint.h"
 #include "ddl/ddl_internal.h"
 #include "ddl/stream_ddl.h"
+#include "meta/dead_letters.h"
 #include "meta/jobs.h"
 #include "meta/positions.h"
 #include "utils/lsyscache.h"
@@ -44,7 +45,8 @@ se_drop_init(void)
 static bool
 catalog_is_there(void)
 {
-	static const char *const names[] = {"job_catalog", "job_positions", "state_chunks", "job_errors", "stream_layouts"};
+	static const char *const names[] = {"job_catalog", "job_positions", "state_chunks", "job_errors", "stream_layouts",
+	"dead_letter_rows"};
 
 	for (int i = 0; i < lengthof(names); i++)
 	{
@@ -67,7 +69,10 @@ se_drop_relation(Oid relation)
 	if (!catalog_is_there())
 		return;
 	if (relkind == RELKIND_FOREIGN_TABLE)
+	{
 		se_stream_ddl_dropped(relation);
+		se_dead_letters_delete(relation);
+	}
 	if (relkind == RELKIND_RELATION && se_jobs_exists(relation))
 	{
 		/* Before we look: an error of the job may be on its way into the table. */
@@ -76,6 +81,7 @@ se_drop_relation(Oid relation)
 		se_store_delete_job(relation);
 		se_positions_delete(relation);
 		se_errors_delete(relation);
+		se_dead_letters_delete(relation);
 		se_jobs_delete(relation);
 		se_meta_notify_at_commit();
 	}

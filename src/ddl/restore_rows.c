@@ -55,7 +55,7 @@ static bool
 is_dumped(Oid table)
 {
 	return table == se_meta_relation("job_catalog") || table == se_meta_relation("job_positions") ||
-		table == se_meta_relation("state_chunks");
+		table == se_meta_relation("state_chunks") || table == se_meta_relation("dead_letter_rows");
 }
 
 /* BEFORE INSERT: a row whose first column is none is left out; the coordinator hears of new jobs. */

@@ -27,7 +27,7 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
-#define MAX_TABLES 8
+#define MAX_TABLES 16
 
 typedef struct CachedTable
 {
