@@ -53,9 +53,12 @@ typedef struct SeOperatorEnv
 	/* rows of the result, as of the commit that is being made; the sink keeps count */
 	int64		result_rows;
 
-	/* late counters, part of the unit's position row (design 7) */
+	/* late counters, part of the unit's position row (design 7): count through se_env_late_row */
 	int64		late_rows;
 	int64		late_pairs;
+
+	/* late_output: keep a row that is late for all its windows; NULL = nobody wants it */
+	void		(*keep_late) (struct SeOperatorEnv *env, const SeBatch *batch, int row);
 
 	struct SeJobSlot *slot;		/* counters; NULL in unit tests */
 } SeOperatorEnv;
@@ -64,6 +67,15 @@ static inline void
 se_env_state_touched(SeOperatorEnv *env)
 {
 	env->state_touched = true;
+}
+
+/* A row is late for all its windows: count it, and keep it if the view has a late_output. */
+static inline void
+se_env_late_row(SeOperatorEnv *env, const SeBatch *batch, int row)
+{
+	env->late_rows++;
+	if (env->keep_late != NULL)
+		env->keep_late(env, batch, row);
 }
 
 /* Change what the job holds by delta bytes; 53200 with a hint when above the limit. */

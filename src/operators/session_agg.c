@@ -305,7 +305,7 @@ place_row(SeSessionAgg *agg, SeBatch *batch, int i)
 	{
 		if (end < batch->wm[row] && !SE_FAULT_WRONG("wrong-late-check-off"))
 		{
-			agg->op.env->late_rows++;
+			se_env_late_row(agg->op.env, batch, row);
 			agg->op.env->late_pairs++;
 			return;
 		}

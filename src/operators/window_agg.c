@@ -33,7 +33,7 @@ static SeSlice *slice_of_row(SeWindowAgg *agg, SeBatch *batch, int row);
 static SeSlice *slice_of_time(SeWindowAgg *agg, SeTime ts);
 static SeSlice *slice_of_window(SeWindowAgg *agg, const SeBatch *batch, int row, SeTime start, SeTime end);
 static SeSlice *open_slice(SeWindowAgg *agg, SeTime wm, SeTime start, SeTime end, SeTime last_end);
-static bool is_late(SeWindowAgg *agg, SeTime ts, SeTime wm);
+static bool is_late(SeWindowAgg *agg, const SeBatch *batch, int row, SeTime ts);
 static void apply_slice(SeWindowAgg *agg, SeBatch *batch, SeSlice *slice);
 static void need_rows(SeWindowAgg *agg, int n);
 static int	slice_position(SeWindowAgg *agg, SeTime end);
@@ -233,7 +233,7 @@ slice_of_row(SeWindowAgg *agg, SeBatch *batch, int row)
 
 		if (slice == NULL && !se_window_slice(&node->window, ts, &start, &end))
 			return NULL;
-		if (is_late(agg, ts, batch->wm[row]))
+		if (is_late(agg, batch, row, ts))
 			return NULL;
 		if (slice == NULL)
 			slice = open_slice(agg, batch->wm[row], start, end,
@@ -270,7 +270,7 @@ slice_of_window(SeWindowAgg *agg, const SeBatch *batch, int row, SeTime start, S
 	{
 		agg->op.env->late_pairs++;
 		if (end == se_window_last_end(window, ts))
-			agg->op.env->late_rows++;	/* its other windows ended before */
+			se_env_late_row(agg->op.env, batch, row);	/* its other windows ended before */
 		return NULL;
 	}
 	if (agg->node->by_start && !SE_FAULT_WRONG("wrong-start-ends-early"))
@@ -307,16 +307,16 @@ open_slice(SeWindowAgg *agg, SeTime wm, SeTime start, SeTime end, SeTime last_en
 
 /* Count the windows a row misses; true if all. */
 static bool
-is_late(SeWindowAgg *agg, SeTime ts, SeTime wm)
+is_late(SeWindowAgg *agg, const SeBatch *batch, int row, SeTime ts)
 {
 	SeOperatorEnv *env = agg->op.env;
 	bool		all;
 
 	if (SE_FAULT_WRONG("wrong-late-check-off"))
 		return false;
-	env->late_pairs += se_window_ended(&agg->node->window, ts, wm, &all);
+	env->late_pairs += se_window_ended(&agg->node->window, ts, batch->wm[row], &all);
 	if (all)
-		env->late_rows++;
+		se_env_late_row(env, batch, row);
 	return all;
 }
 
