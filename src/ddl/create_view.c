@@ -36,7 +36,7 @@ static List *parse_options(CreateTableAsStmt *stmt, List **storage_options);
 static void check_name(IntoClause *into);
 static Query *query_of(CreateTableAsStmt *stmt);
 static void name_columns(Query *query, List *names);
-static SeGraph *plan(Query *query, const char *query_string);
+static SeGraph *plan(Query *query, const char *query_string, List *options);
 static void insert_job(const SeViewParts *parts, List *options, bool run);
 
 bool
@@ -82,7 +82,7 @@ create(SeUtility *utility, void *arg)
 
 	query = query_of(stmt);
 	se_plan_check_permissions(query);
-	graph = plan(query, utility->query_string);
+	graph = plan(query, utility->query_string, options);
 
 	parts = se_result_table_create(utility, stmt->into, query, graph, storage_options);
 	insert_job(&parts, options, !stmt->into->skipData);
@@ -166,7 +166,7 @@ name_columns(Query *query, List *names)
 
 /* The query's dataflow, which the user may run; or the reason why there is none. */
 static SeGraph *
-plan(Query *query, const char *query_string)
+plan(Query *query, const char *query_string, List *options)
 {
 	SeGraph    *graph;
 	Oid			user;
@@ -175,7 +175,7 @@ plan(Query *query, const char *query_string)
 
 	GetUserIdAndSecContext(&user, &security);
 	SetUserIdAndSecContext(user, security | SECURITY_RESTRICTED_OPERATION);
-	graph = se_plan_query(query, query_string, InvalidOid);
+	graph = se_plan_query(query, query_string, InvalidOid, options);
 	se_plan_check_functions(graph);
 	AtEOXact_GUC(false, nest_level);
 	SetUserIdAndSecContext(user, security);
@@ -207,6 +207,7 @@ se_create_view_explain(SeUtility *utility)
 	ExplainStmt *explain = castNode(ExplainStmt, utility->pstmt->utilityStmt);
 	Query	   *outer = castNode(Query, explain->query);
 	CreateTableAsStmt *stmt;
+	List	   *options;
 	List	   *storage_options;
 	ListCell   *cell;
 	Query	   *query;
@@ -231,11 +232,11 @@ se_create_view_explain(SeUtility *utility)
 	}
 
 	stmt = copyObject(continuous_view(outer->utilityStmt));
-	parse_options(stmt, &storage_options);
+	options = parse_options(stmt, &storage_options);
 	query = query_of(stmt);
 	se_plan_check_permissions(query);
 	output = begin_tup_output_tupdesc(utility->dest, ExplainResultDesc(explain), &TTSOpsVirtual);
-	do_text_output_multiline(output, se_graph_print(plan(query, utility->query_string), NULL, NULL));
+	do_text_output_multiline(output, se_graph_print(plan(query, utility->query_string, options), NULL, NULL));
 	end_tup_output(output);
 	return true;
 }

@@ -212,7 +212,8 @@ plan(Restored *restored)
 	table_close(definition, NoLock);
 	AcquireRewriteLocks(restored->query, true, false);
 	se_compat_check_permissions(restored->query);
-	restored->graph = se_plan_definition(restored->job->definition, restored->view);
+	restored->graph = se_plan_definition(restored->job->definition, restored->view,
+										 restored->job->options);
 }
 
 static void

@@ -13,6 +13,7 @@
 
 #include "commands/defrem.h"
 #include "ddl/view_options.h"
+#include "flow/emit.h"
 #include "funcapi.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
@@ -26,7 +27,8 @@ typedef enum OptionType
 {
 	OPTION_BOOL,
 	OPTION_INT,
-	OPTION_CHOICE
+	OPTION_CHOICE,
+	OPTION_TEXT
 } OptionType;
 
 typedef struct Option
@@ -40,7 +42,12 @@ typedef struct Option
 	int			max;
 	const char *choices;		/* OPTION_CHOICE: separated by ", " */
 	const char *help;
+	char	   *(*normal_form) (const char *text);	/* OPTION_TEXT: raises if the value is wrong */
+	const char *type_name;		/* OPTION_TEXT */
 } Option;
+
+static char *normal_emit(const char *text);
+static char *normal_lateness(const char *text);
 
 static const Option options_table[] = {
 	{
@@ -66,6 +73,16 @@ static const Option options_table[] = {
 	{
 		"restart", OPTION_CHOICE, "exponential", SE_OPTION_CREATE | SE_OPTION_ALTER, 0, 0, 0, "exponential, none",
 		"After an error that no row causes the view starts again, with growing delays, or stays failed."
+	},
+	{
+		"emit", OPTION_TEXT, NULL, SE_OPTION_CREATE, 0, 0, 0, NULL,
+		"When results come: on_close, on_update, early <interval> [processing], every <n> rows, late <interval>.",
+		normal_emit, "list"
+	},
+	{
+		"allowed_lateness", OPTION_TEXT, "0", SE_OPTION_CREATE, 0, 0, 0, NULL,
+		"How long after its end a window still takes late rows, whose results then change.",
+		normal_lateness, "interval"
 	},
 	{
 		"parallelism", OPTION_INT, "1", SE_OPTION_CREATE | SE_OPTION_ALTER, 0, 1, 1, NULL,
@@ -230,6 +247,8 @@ normalise(const Option *option, DefElem *given)
 				 errmsg("option \"%s.%s\" needs a value", SE_OPTION_NAMESPACE, option->name)));
 	if (option->type == OPTION_INT)
 		return normalise_int(option, defGetString(given));
+	if (option->type == OPTION_TEXT)
+		return option->normal_form(defGetString(given));
 	return normalise_choice(option, defGetString(given));
 }
 
@@ -267,6 +286,24 @@ normalise_choice(const Option *option, const char *text)
 			 errhint("Valid values are: %s.", option->choices)));
 }
 
+static char *
+normal_emit(const char *text)
+{
+	SeEmit		emit = {0};
+
+	se_emit_parse(text, &emit);
+	return se_emit_print(&emit);
+}
+
+static char *
+normal_lateness(const char *text)
+{
+	SeEmit		emit = {0};
+
+	se_emit_parse_lateness(text, &emit);
+	return se_emit_print_lateness(&emit);
+}
+
 static const char *
 unit_name(int unit)
 {
@@ -293,7 +330,7 @@ SE_FUNCTION_INFO_V1(stream_engine_view_options);
 Datum
 stream_engine_view_options(PG_FUNCTION_ARGS)
 {
-	static const char *const types[] = {"boolean", "integer", "enum"};
+	static const char *const types[] = {"boolean", "integer", "enum", NULL};
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 
 	InitMaterializedSRF(fcinfo, 0);
@@ -304,8 +341,9 @@ stream_engine_view_options(PG_FUNCTION_ARGS)
 		bool		nulls[5] = {false};
 
 		values[0] = CStringGetTextDatum(psprintf("%s.%s", SE_OPTION_NAMESPACE, option->name));
-		values[1] = CStringGetTextDatum(types[option->type]);
+		values[1] = CStringGetTextDatum(option->type == OPTION_TEXT ? option->type_name : types[option->type]);
 		values[2] = CStringGetTextDatum(option->fallback ? option->fallback :
+										option->type == OPTION_TEXT ? "by the query" :
 										psprintf("setting %s.%s", SE_OPTION_NAMESPACE, option->name));
 		values[3] = CStringGetTextDatum(option->places & SE_OPTION_ALTER ? "create, alter" : "create");
 		values[4] = CStringGetTextDatum(option->help);

@@ -13,6 +13,7 @@
 
 #include "base/se.h"
 #include "access/tupdesc.h"
+#include "flow/emit.h"
 #include "lib/stringinfo.h"
 #include "nodes/pg_list.h"
 #include "nodes/primnodes.h"
@@ -109,6 +110,7 @@ typedef struct SeWindowAggNode
 	List	   *keys;			/* int: input columns, window columns not among them */
 	List	   *key_eq;			/* Oid: equality operator of each key */
 	List	   *calls;			/* SeAggCall * */
+	SeEmit		emit;			/* when results come; they change if se_emit_is_updating */
 } SeWindowAggNode;
 
 /*
@@ -124,6 +126,7 @@ typedef struct SeSessionAggNode
 	List	   *keys;			/* int: input columns, window columns not among them */
 	List	   *key_eq;			/* Oid */
 	List	   *calls;			/* SeAggCall *: mergeable, or replayed */
+	SeEmit		emit;
 } SeSessionAggNode;
 
 /* One row per group, kept up to date; output: keys, aggregates. */
@@ -133,6 +136,7 @@ typedef struct SeGroupAggNode
 	List	   *keys;			/* int: input columns; NIL = one row from the start on */
 	List	   *key_eq;			/* Oid */
 	List	   *calls;			/* SeAggCall * */
+	SeEmit		emit;			/* no early, no every: with each commit */
 } SeGroupAggNode;
 
 typedef struct SeTableSinkNode

@@ -33,6 +33,7 @@ static void print_window_agg(Printer *printer, const SeWindowAggNode *node);
 static void print_session_agg(Printer *printer, const SeSessionAggNode *node);
 static void print_group_agg(Printer *printer, const SeGroupAggNode *node);
 static void print_keys(Printer *printer, const SeNode *input, const List *keys);
+static void print_emit(Printer *printer, const SeEmit *emit);
 static void print_calls(Printer *printer, const SeNode *node, int first, const List *calls);
 static void print_sink(Printer *printer, const SeTableSinkNode *node);
 static void begin_line(Printer *printer, const char *label);
@@ -169,6 +170,7 @@ print_window_agg(Printer *printer, const SeWindowAggNode *node)
 	else
 		appendStringInfo(printer->out, " by %s, %s\n", column_name(input, node->start_column),
 						 column_name(input, node->end_column));
+	print_emit(printer, &node->emit);
 	print_keys(printer, input, node->keys);
 	print_calls(printer, &node->node, list_length(node->keys) + 3, node->calls);
 }
@@ -184,6 +186,7 @@ print_session_agg(Printer *printer, const SeSessionAggNode *node)
 	else
 		append_interval(printer->out, node->gap);
 	appendStringInfo(printer->out, " on %s\n", column_name(input, node->time_column));
+	print_emit(printer, &node->emit);
 	print_keys(printer, input, node->keys);
 	print_calls(printer, &node->node, list_length(node->keys) + 3, node->calls);
 }
@@ -192,6 +195,7 @@ static void
 print_group_agg(Printer *printer, const SeGroupAggNode *node)
 {
 	appendStringInfoString(printer->out, "Group Aggregate\n");
+	print_emit(printer, &node->emit);
 	print_keys(printer, linitial(node->node.inputs), node->keys);
 	print_calls(printer, &node->node, list_length(node->keys), node->calls);
 }
@@ -208,6 +212,22 @@ print_keys(Printer *printer, const SeNode *input, const List *keys)
 		appendStringInfo(printer->out, "%s%s", foreach_current_index(lc) > 0 ? ", " : "",
 						 column_name(input, lfirst_int(lc)));
 	appendStringInfoChar(printer->out, '\n');
+}
+
+/* When results come, where the view's options say it. */
+static void
+print_emit(Printer *printer, const SeEmit *emit)
+{
+	if (emit->given)
+	{
+		begin_line(printer, "Emit");
+		appendStringInfo(printer->out, "%s\n", se_emit_print(emit));
+	}
+	if (emit->lateness > 0)
+	{
+		begin_line(printer, "Allowed lateness");
+		appendStringInfo(printer->out, "%s\n", se_emit_print_lateness(emit));
+	}
 }
 
 /* One line per call: output column, the call, how it is computed. */

@@ -15,11 +15,14 @@
 #include "catalog/namespace.h"
 #include "catalog/pg_authid.h"
 #include "catalog/pg_class.h"
+#include "commands/defrem.h"
 #include "flow/graph.h"
 #include "funcapi.h"
 #include "meta/jobs.h"
 #include "miscadmin.h"
+#include "nodes/makefuncs.h"
 #include "nodes/parsenodes.h"
+#include "nodes/value.h"
 #include "parser/analyze.h"
 #include "plan/plan.h"
 #include "tcop/tcopprot.h"
@@ -43,6 +46,7 @@ typedef struct LiveCounters
 
 static bool is_query_text(const char *text);
 static char *explain_query(const char *text);
+static List *our_options(List *with);
 static void move_error_position(void *arg);
 static char *explain_view(const char *name);
 static bool may_see_counters(Oid view);
@@ -92,6 +96,7 @@ explain_query(const char *text)
 	List	   *statements;
 	RawStmt    *raw;
 	List	   *column_names = NIL;
+	List	   *options = NIL;
 	Query	   *query;
 	ErrorContextCallback callback;
 	SeGraph    *graph;
@@ -116,6 +121,7 @@ explain_query(const char *text)
 		CreateTableAsStmt *create = (CreateTableAsStmt *) raw->stmt;
 
 		column_names = create->into->colNames;
+		options = our_options(create->into->options);
 		raw->stmt = create->query;
 	}
 	query = parse_analyze_fixedparams(raw, text, NULL, 0, NULL);
@@ -132,11 +138,28 @@ explain_query(const char *text)
 		name = lnext(column_names, name);
 	}
 	se_plan_check_permissions(query);
-	graph = se_plan_query(query, text, InvalidOid);
+	graph = se_plan_query(query, text, InvalidOid, options);
 	se_plan_check_functions(graph);
 	tree = se_graph_print(graph, NULL, NULL);
 	error_context_stack = callback.previous;
 	return tree;
+}
+
+/* Those of a WITH clause as a view would have them; what is wrong with them the planner says. */
+static List *
+our_options(List *with)
+{
+	List	   *options = NIL;
+	ListCell   *cell;
+
+	foreach(cell, with)
+	{
+		DefElem    *given = lfirst_node(DefElem, cell);
+
+		if (given->defnamespace != NULL && strcmp(given->defnamespace, "stream_engine") == 0 && given->arg != NULL)
+			options = lappend(options, makeDefElem(given->defname, (Node *) makeString(defGetString(given)), -1));
+	}
+	return options;
 }
 
 /* A position in the argument's text is not one in the statement that the client sent. */
@@ -210,7 +233,7 @@ plan_as_owner(const SeJobMeta *meta)
 	GetUserIdAndSecContext(&user, &context);
 	SetUserIdAndSecContext(owner, context | SECURITY_RESTRICTED_OPERATION);
 	apply_settings(meta);
-	graph = se_plan_definition(meta->definition, meta->job);
+	graph = se_plan_definition(meta->definition, meta->job, meta->options);
 	AtEOXact_GUC(false, level);
 	SetUserIdAndSecContext(user, context);
 	return graph;

@@ -22,7 +22,7 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
-static SePlan *begin(Query *query, const char *source_text);
+static SePlan *begin(Query *query, const char *source_text, List *options);
 static void read_shape(SePlan *plan);
 static SeStep *translate_rows(SePlan *plan, SeStep *input);
 static void add_sink(SePlan *plan, SeStep *input, Oid result_table);
@@ -31,9 +31,9 @@ static void note_missing_watermark(SePlan *plan);
 
 /* See plan.h. */
 SeGraph *
-se_plan_query(Query *query, const char *source_text, Oid result_table)
+se_plan_query(Query *query, const char *source_text, Oid result_table, List *options)
 {
-	SePlan	   *plan = begin(query, source_text);
+	SePlan	   *plan = begin(query, source_text, options);
 	SeGraph    *graph = palloc0(sizeof(SeGraph));
 	SeStep	   *step;
 	ErrorContextCallback callback = {error_context_stack, se_plain_views_point, plan};
@@ -47,6 +47,7 @@ se_plan_query(Query *query, const char *source_text, Oid result_table)
 	read_shape(plan);
 	se_functions_check(plan);
 	se_supported_check_targets(plan);
+	se_emit_options_read(plan);
 
 	step = se_step_source(plan);
 	step = plan->grouped ? se_translate_agg(plan, step) : translate_rows(plan, step);
@@ -89,7 +90,7 @@ se_plan_key_names(const SeGraph *graph, Query *query)
 
 /* See plan.h. */
 SeGraph *
-se_plan_definition(Oid definition, Oid result_table)
+se_plan_definition(Oid definition, Oid result_table, List *options)
 {
 	Relation	view = try_relation_open(definition, AccessShareLock);
 	Query	   *query;
@@ -105,17 +106,18 @@ se_plan_definition(Oid definition, Oid result_table)
 	query = copyObject(get_view_query(view));
 	relation_close(view, NoLock);
 	AcquireRewriteLocks(query, false, false);
-	return se_plan_query(query, NULL, result_table);
+	return se_plan_query(query, NULL, result_table, options);
 }
 
 static SePlan *
-begin(Query *query, const char *source_text)
+begin(Query *query, const char *source_text, List *options)
 {
 	SePlan	   *plan = palloc0(sizeof(SePlan));
 
 	plan->query = copyObject(query);
 	plan->pstate = make_parsestate(NULL);
 	plan->pstate->p_sourcetext = source_text;
+	plan->options = options;
 	plan->identity = makeStringInfo();
 	plan->query->targetList = (List *) se_compat_flatten_groups(plan->query, plan->query->targetList);
 	plan->query->havingQual = se_compat_flatten_groups(plan->query, plan->query->havingQual);

@@ -12,16 +12,17 @@
 /*
  * Translate. `query` is an analysed, rewritten SELECT (not scribbled on); `source_text`
  * gives error positions, may be NULL; `result_table` may be InvalidOid (explain, CREATE
- * before the table exists). What is not supported raises feature_not_supported (or the
+ * before the table exists); `options` are those of the view (DefElem: name without "stream_engine.",
+ * String), as meta/jobs.h has them. What is not supported raises feature_not_supported (or the
  * errcode that fits) with the position in the query and a hint what to do instead.
  */
-extern SeGraph *se_plan_query(Query *query, const char *source_text, Oid result_table);
+extern SeGraph *se_plan_query(Query *query, const char *source_text, Oid result_table, List *options);
 
 /* One result column per non-junk target: names of columns that identify a row (NIL = append). */
 extern List *se_plan_key_names(const SeGraph *graph, Query *query);
 
 /* Graph of an existing view, from its definition view's rule. Needs a snapshot. */
-extern SeGraph *se_plan_definition(Oid definition, Oid result_table);
+extern SeGraph *se_plan_definition(Oid definition, Oid result_table, List *options);
 
 /*
  * ERROR (42501) unless who reads may: the current user what an analysed SELECT names,

@@ -29,6 +29,7 @@ typedef struct SePlan
 	/* the query: a private copy */
 	Query	   *query;
 	ParseState *pstate;			/* carries the source text, for error positions */
+	List	   *options;		/* DefElem: those of the view */
 
 	/* FROM (from_clause.c) */
 	List	   *views;			/* Oid: plain views merged into the query, inner ones first */
@@ -43,6 +44,8 @@ typedef struct SePlan
 	/* shape */
 	bool		grouped;		/* groups, aggregates, HAVING or DISTINCT */
 	List	   *group_clause;	/* SortGroupClause: GROUP BY, or DISTINCT */
+
+	SeEmit		emit;			/* when results come (emit_options.c) */
 
 	List	   *group_keys;		/* canonical: what identifies a row of an updated result */
 
@@ -89,6 +92,10 @@ extern bool se_session_gap_is_constant(const SePlan *plan, int64 *usecs);
 extern void se_session_refuse_ungrouped(SePlan *plan) SE_NORETURN;
 extern void se_session_refuse_row_window(SePlan *plan, const void *where) SE_NORETURN;
 extern void se_session_adapt_call(SeAggCall *call);
+
+/* emit_options.c: the options that say when results come, against the query's shape */
+extern void se_emit_options_read(SePlan *plan);
+extern const char *se_plan_option(const SePlan *plan, const char *name);
 
 /* expressions.c */
 extern void se_expressions_canonicalise(SePlan *plan);

@@ -365,6 +365,7 @@ add_window_agg(SePlan *plan, Grouping *grouping, SeStep *input)
 	node->keys = columns_of(input, grouping->keys);
 	node->key_eq = grouping->key_eq;
 	node->calls = grouping->calls;
+	node->emit = plan->emit;
 
 	windowed_columns(plan, grouping, &columns, &names);
 	return se_step_add(plan, &node->node, SE_NODE_WINDOW_AGG, input->node, SE_MODE_APPEND, columns, names);
@@ -384,6 +385,7 @@ add_session_agg(SePlan *plan, Grouping *grouping, SeStep *input)
 	node->keys = columns_of(input, grouping->keys);
 	node->key_eq = grouping->key_eq;
 	node->calls = grouping->calls;
+	node->emit = plan->emit;
 	windowed_columns(plan, grouping, &columns, &names);
 	return se_step_add(plan, &node->node, SE_NODE_SESSION_AGG, input->node, SE_MODE_APPEND, columns, names);
 }
@@ -415,6 +417,7 @@ add_group_agg(SePlan *plan, Grouping *grouping, SeStep *input)
 	node->keys = columns_of(input, grouping->keys);
 	node->key_eq = grouping->key_eq;
 	node->calls = grouping->calls;
+	node->emit = plan->emit;
 	foreach(lc, grouping->key_names)
 		names = lappend(names, se_step_unique_name(names, lfirst(lc)));
 	add_call_columns(grouping, &columns, &names);

@@ -58,7 +58,7 @@ se_task_setup(SeTask *task)
 	}
 	se_task_watch_begin(task, meta);
 	old = MemoryContextSwitchTo(task->memory);
-	graph = se_plan_definition(meta->definition, task->job);
+	graph = se_plan_definition(meta->definition, task->job, meta->options);
 	se_plan_check_definition(meta->definition);
 	se_plan_check_functions(graph);
 	make_area(task);
