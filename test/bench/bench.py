@@ -300,7 +300,56 @@ CALL probe(200);
     psql("ALTER SYSTEM RESET stream_engine.checkpoint_interval", "SELECT pg_reload_conf()")
 
 
-BENCHES = {"copy": bench_copy, "refresh": bench_refresh, "engine": bench_engine, "hop": bench_hop, "session": bench_session, "calendar": bench_calendar, "latency": bench_latency}
+def bench_closing():
+    """100 windows of 100,000 keys closed by one watermark: what the rows of another job wait meanwhile."""
+    keys = int(100_000 * SCALE)
+    psql("ALTER SYSTEM SET stream_engine.checkpoint_interval = '20ms'", "ALTER SYSTEM SET stream_engine.state_memory = '8GB'",
+         "SELECT pg_reload_conf()")
+    stream("s", "1 day")
+    stream("other")
+    view("v", MANY.format(s="s"))
+    view("seen", "SELECT auction FROM other WHERE price >= 0")
+    psql(script="""
+CREATE INDEX ON seen (auction);
+CREATE UNLOGGED TABLE waited (phase text, ms float8);
+CREATE UNLOGGED TABLE finished (at timestamptz);
+CREATE PROCEDURE probe(phase text, first bigint) LANGUAGE plpgsql AS $$
+DECLARE began timestamptz; i bigint := first;
+BEGIN
+  LOOP
+    i := i + 1;
+    INSERT INTO other VALUES (i, 1, 5, 'c', 'u', clock_timestamp()::timestamp, 'e');
+    COMMIT;
+    began := clock_timestamp();
+    LOOP EXIT WHEN EXISTS (SELECT FROM seen WHERE auction = i); PERFORM pg_sleep(0.001); END LOOP;
+    INSERT INTO waited VALUES (phase, extract(epoch FROM clock_timestamp() - began) * 1000);
+    COMMIT;
+    EXIT WHEN EXISTS (SELECT FROM finished) OR (phase = 'quiet' AND i >= first + 500);
+  END LOOP;
+END $$;
+""")
+    psql(f"INSERT INTO s SELECT k, w, k + w, 'c', 'u', timestamp '2024-01-01' + w * interval '10 seconds', 'e' "
+         f"FROM generate_series(0, 99) w, generate_series(1, {keys}) k", "REFRESH MATERIALIZED VIEW v")
+    psql("CALL probe('quiet', 0)")
+    began = time.monotonic()
+    closing = subprocess.Popen(["psql", "-XqAt", "-c", "SELECT stream_engine.emit_watermark('s', 'infinity')",
+                                "-c", "REFRESH MATERIALIZED VIEW v", "-c", "INSERT INTO finished VALUES (now())"], stdout=subprocess.DEVNULL)
+    psql("CALL probe('closing', 1000000)")
+    closing.wait()
+    note(f"{psql('SELECT count(*) FROM v')} of {100 * keys} groups written in {time.monotonic() - began:.1f} s")
+    quiet, longest, probes = psql("SELECT max(ms) FILTER (WHERE phase = 'quiet'), max(ms) FILTER (WHERE phase = 'closing'), "
+                                  "count(*) FILTER (WHERE phase = 'closing') FROM waited").split("|")
+    note(f"{probes} probes meanwhile; longest wait {float(longest):.1f} ms, {float(quiet):.1f} ms when nothing closes")
+    floor("100 windows close: another job's longest wait, above its own", float(longest) - float(quiet), 50, unit=" ms")
+    right = psql(f"SELECT count(*) = 100 * {keys} AND sum(n) = 100 * {keys} AND sum(total) = 100 * {keys}::numeric * ({keys} + 1) / 2 + "
+                 f"4950 * {keys}::numeric FROM v")
+    if right != "t":
+        raise SystemExit("the closed windows are not what was written")
+    drop("s", "other")
+    psql("ALTER SYSTEM RESET stream_engine.checkpoint_interval", "ALTER SYSTEM RESET stream_engine.state_memory", "SELECT pg_reload_conf()")
+
+
+BENCHES = {"copy": bench_copy, "refresh": bench_refresh, "engine": bench_engine, "hop": bench_hop, "session": bench_session, "calendar": bench_calendar, "latency": bench_latency, "closing": bench_closing}
 psql("CREATE EXTENSION stream_engine")
 print(f"stream_engine {psql('SHOW server_version')}, {os.cpu_count()} cores, scale {SCALE}", flush=True)
 make_files()

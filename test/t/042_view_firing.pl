@@ -73,5 +73,31 @@ $node->sql(q{SELECT stream_engine.start('w')});
 $node->refresh('w');
 $node->equals_oracle('w', closed($minute), 'after stop and start in the middle of a firing');
 
+# A hundred windows that one watermark closes, killed after every few commits of it.
+my ($windows, $keys) = (100, 2_500);
+$node->twin('h', watermark => q{ts - interval '1 day'});
+$node->sql('CREATE MATERIALIZED VIEW hundred WITH (stream_engine.continuous) AS ' . sprintf($query, 'h'));
+foreach my $table ('h', 'h_twin')
+{
+	$node->sql(qq{INSERT INTO $table SELECT 1, i, 0, i + m, '2024-01-01'::timestamptz + m * interval '1 minute', ''
+		FROM generate_series(1, $windows) m, generate_series(1, $keys) i});
+}
+$node->refresh('hundred');
+is($node->sql('SELECT count(*) FROM hundred'), '0', 'no window of the hundred is closed');
+my $crashes = 0;
+$node->fault_set('commit-after-results', 'crash', 1, 1);
+$node->sql(q{SELECT stream_engine.emit_watermark('h', 'infinity')});
+while (1)
+{
+	$node->wait_until(q{SELECT stream_engine.test_fault_reached('commit-after-results') IS NULL}, 'the crash');
+	$crashes++;
+	$written = $node->sql('SELECT count(*) FROM hundred');
+	last if $crashes == 4 || $written == $windows * $keys;
+	$node->fault_set('commit-after-results', 'crash', 1, 1);
+}
+$node->refresh('hundred');
+cmp_ok($crashes, '>=', 2, "killed $crashes times while a hundred windows closed");
+$node->equals_oracle('hundred', sprintf($query, 'h_twin'), 'after kills while a hundred windows closed');
+
 $node->stop;
 done_testing();
