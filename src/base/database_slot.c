@@ -27,6 +27,7 @@ typedef struct DatabaseEntry
 	uint64		wakes;			/* of the readers */
 	uint64		coordinator_wakes;
 	XLogRecPtr	announced;
+	SeTime		tick;			/* of the newest tick mark of this server's life, 0 = none */
 	bool		kept;			/* the coordinator's slot keeps all WAL its jobs need */
 	int			trouble_sqlstate;	/* of its last try to look after the slot; 0 = none */
 	char		trouble[SE_JOB_ERROR_LEN];
@@ -84,6 +85,7 @@ database_entry(Oid database, bool make)
 	free_entry->wakes = 0;
 	free_entry->coordinator_wakes = 0;
 	free_entry->announced = InvalidXLogRecPtr;
+	free_entry->tick = 0;
 	free_entry->kept = false;
 	free_entry->trouble_sqlstate = 0;
 	free_entry->trouble[0] = '\0';
@@ -172,6 +174,31 @@ se_database_slot_announced_lsn(Oid database)
 	lsn = entry ? entry->announced : InvalidXLogRecPtr;
 	SpinLockRelease(&Shared->mutex);
 	return lsn;
+}
+
+SeTime
+se_database_slot_last_tick(Oid database)
+{
+	DatabaseEntry *entry;
+	SeTime		tick;
+
+	SpinLockAcquire(&Shared->mutex);
+	entry = database_entry(database, false);
+	tick = entry ? entry->tick : 0;
+	SpinLockRelease(&Shared->mutex);
+	return tick;
+}
+
+void
+se_database_slot_set_tick(Oid database, SeTime tick)
+{
+	DatabaseEntry *entry;
+
+	SpinLockAcquire(&Shared->mutex);
+	entry = database_entry(database, false);
+	if (entry != NULL)
+		entry->tick = tick;
+	SpinLockRelease(&Shared->mutex);
 }
 
 bool

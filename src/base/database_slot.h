@@ -31,6 +31,10 @@ extern uint64 se_database_slot_wake_count(Oid database);
 /* The highest `lsn` given to se_database_slot_wake_readers for a database. */
 extern XLogRecPtr se_database_slot_announced_lsn(Oid database);
 
+/* The time of the newest tick mark that was written since the server started; 0 = none. The coordinator sets it. */
+extern SeTime se_database_slot_last_tick(Oid database);
+extern void se_database_slot_set_tick(Oid database, SeTime tick);
+
 /*
  * The coordinator of a database: registered by itself, woken by sessions whose
  * commit changed a job; and the launcher likewise. Waking a coordinator that is not

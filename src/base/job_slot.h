@@ -112,6 +112,7 @@ typedef struct SeJobSlot
 	pg_atomic_uint64 reflected_lsn; /* all before it is in the visible result */
 	pg_atomic_uint64 restart_lsn;	/* of the newest durable position: WAL needed from here */
 	pg_atomic_uint64 watermark; /* SeTime, SE_TIME_MIN = none */
+	pg_atomic_uint64 tick_interval; /* µs between tick marks it needs, 0 = none */
 	pg_atomic_uint64 counters[SE_JOB_COUNTERS];
 	SeOperatorCounters operators[SE_JOB_MAX_OPERATORS];
 

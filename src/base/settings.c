@@ -19,6 +19,7 @@ int			se_max_transaction_rows;
 int			se_max_retained_wal;
 int			se_state_memory;
 int			se_checkpoint_interval;
+int			se_tick_interval;
 int			se_batch_rows;
 int			se_max_jobs = 64;
 int			se_fallback_timeout;
@@ -57,6 +58,10 @@ static const IntSetting int_settings[] = {
 	{
 		"stream_engine.checkpoint_interval", &se_checkpoint_interval, 200, 1, 3600 * 1000, PGC_SIGHUP, GUC_UNIT_MS,
 		"How often a view commits its results, unless it has an option of this name."
+	},
+	{
+		"stream_engine.tick_interval", &se_tick_interval, 1000, 10, 3600 * 1000, PGC_SIGHUP, GUC_UNIT_MS,
+		"How often the clock is written into the stream log of a database where a view depends on it. A view that can do with fewer gets no more."
 	},
 	{
 		"stream_engine.max_jobs", &se_max_jobs, 64, 1, 10000, PGC_POSTMASTER, 0,

@@ -20,6 +20,9 @@ extern int	se_state_memory;
 /* Default of the view's option checkpoint_interval, milliseconds. */
 extern int	se_checkpoint_interval;
 
+/* Least distance of tick marks in a database whose jobs need them, milliseconds. */
+extern int	se_tick_interval;
+
 /* Rows of a batch; smaller only to test that it does not matter (I4). */
 extern int	se_batch_rows;
 

@@ -152,6 +152,7 @@ typedef struct SeGraph
 	SeNode	   *sink;
 	uint64		fingerprint;	/* of everything that decides the meaning of state */
 	uint64		shape;			/* the same without OIDs of this database and texts of this version */
+	int64		tick_interval;	/* µs: timer() is needed so often; 0 = never */
 	List	   *streams;		/* Oid */
 	List	   *views;			/* Oid: plain views whose queries are part of it */
 } SeGraph;

@@ -72,7 +72,7 @@ se_op_forward_idle(SeOperator *op, int input, bool idle)
 void
 se_op_forward_timer(SeOperator *op, SeTime now)
 {
-	op->next->ops->timer(op->next, now);
+	se_op_timer(op->next, now);
 }
 
 void

@@ -104,7 +104,10 @@ typedef struct SeOperatorOps
 	void		(*idle) (SeOperator *op, int input, bool idle);
 
 	/*
-	 * Processing time has reached `now` (a tick mark was met in the log).
+	 * Processing time has reached `now`: a tick mark was met in the log, between two transactions; the rows and the
+	 * watermark before it have been passed on. Never decreases, but may be the same again. Whoever wants to be called
+	 * declares it (SeGraph.tick_interval); it may be called more often. Must be forwarded, after everything it
+	 * triggers; it is called once for a mark, so what a full output cuts off is the operator's to finish in resume.
 	 */
 	void		(*timer) (SeOperator *op, SeTime now);
 
@@ -202,6 +205,13 @@ se_op_watermark(SeOperator *op, int input, SeTime h)
 {
 	Assert(!op->ended && !op->snapshotting);
 	op->ops->watermark(op, input, h);
+}
+
+static inline void
+se_op_timer(SeOperator *op, SeTime now)
+{
+	Assert(!op->snapshotting);
+	op->ops->timer(op, now);
 }
 
 /* Send a batch, a watermark … to whoever is next. */

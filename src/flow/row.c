@@ -25,6 +25,7 @@ se_batch_new(MemoryContext parent, TupleDesc desc, int capacity)
 	batch->places = palloc(capacity * sizeof(SePlace));
 	batch->append_only = true;
 	batch->wm_end = SE_TIME_MIN;
+	batch->tick = SE_TIME_MIN;
 	batch->arena = AllocSetContextCreate(parent, "stream_engine batch", ALLOCSET_DEFAULT_SIZES);
 	MemoryContextSwitchTo(old);
 	return batch;
@@ -35,6 +36,7 @@ se_batch_reset(SeBatch *batch)
 {
 	batch->nrows = 0;
 	batch->append_only = true;
+	batch->tick = SE_TIME_MIN;
 	MemoryContextReset(batch->arena);
 }
 

@@ -54,6 +54,9 @@ typedef struct SeBatch
 	SeTime		wm_end;			/* watermark after the last row */
 	SePlace    *places;
 
+	/* a tick mark met in the log: processing time has reached it. Such a batch has no rows. SE_TIME_MIN = none */
+	SeTime		tick;
+
 	/* memory for values by reference, reset by se_batch_reset */
 	MemoryContext arena;
 } SeBatch;
@@ -76,7 +79,7 @@ extern bool se_place_parse(const char *text, SePlace *place);
 /* A batch with its arrays and arena as children of `parent`. */
 extern SeBatch *se_batch_new(MemoryContext parent, TupleDesc desc, int capacity);
 
-/* Forget the rows and their arena; wm_end stays. */
+/* Forget the rows, the tick and the arena; wm_end stays. */
 extern void se_batch_reset(SeBatch *batch);
 
 static inline Datum *

@@ -37,6 +37,7 @@
 #include "runtime/retain.h"
 #include "runtime/runtime.h"
 #include "runtime/task.h"
+#include "runtime/ticks.h"
 #include "runtime/vacuum.h"
 #include "runtime/worker_env.h"
 #include "storage/ipc.h"
@@ -120,7 +121,7 @@ due_in(long ms)
 /*
  * Until somebody wakes us, a worker that was started ended before it came up, or a timer
  * is due. A look waits for locks, which resets the latch, so the latch alone is not
- * believed. Idle jobs are reminded of the log in between, without a look.
+ * believed. Idle jobs are reminded of the log, and ticks written, in between, without a look.
  */
 static void
 wait_for_news(uint64 wakes)
@@ -133,6 +134,7 @@ wait_for_news(uint64 wakes)
 	{
 		TimestampTz now = GetCurrentTimestamp();
 		long		timeout;
+		long		tick;
 		ListCell   *cell;
 		pid_t		pid;
 
@@ -147,6 +149,9 @@ wait_for_news(uint64 wakes)
 				return;
 		}
 		timeout = Min(remind_of_lag(now), TimestampDifferenceMilliseconds(now, next_timer));
+		tick = se_ticks_write();
+		if (tick >= 0)
+			timeout = Min(timeout, tick);
 		if (WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, timeout,
 					  wait_event) & WL_LATCH_SET)
 			return;

@@ -146,6 +146,8 @@ poll_one(SeTask *task, SeChainSource *source, bool *more)
 		source->watermark = batch->wm_end;
 		se_op_watermark(next, source->next_input, batch->wm_end);
 	}
+	if (batch->tick != SE_TIME_MIN)
+		se_op_timer(next, batch->tick);
 	return !task->env.output_full;
 }
 

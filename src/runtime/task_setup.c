@@ -9,6 +9,7 @@
 #include "postgres.h"
 
 #include "base/compat.h"
+#include "base/database_slot.h"
 #include "base/fault.h"
 #include "base/settings.h"
 #include "catalog/pg_class.h"
@@ -34,6 +35,7 @@ static void refuse_restart(const SeTask *task);
 static void make_area(SeTask *task);
 static void open_sources(SeTask *task);
 static void restore_state(SeTask *task);
+static void ask_for_ticks(SeTask *task);
 
 bool
 se_task_setup(SeTask *task)
@@ -65,6 +67,7 @@ se_task_setup(SeTask *task)
 	task->chain = se_chain_new(graph, &task->env);
 	open_sources(task);
 	restore_state(task);
+	ask_for_ticks(task);
 	MemoryContextSwitchTo(old);
 	se_worker_commit();
 
@@ -251,4 +254,21 @@ restore_state(SeTask *task)
 		if (chain->operators[i] != NULL)
 			chain->operators[i]->ops->restored(chain->operators[i]);
 	task->env.state_touched = false;
+}
+
+/* How often the job needs a tick mark: for its operators, or for a source of its own. */
+static void
+ask_for_ticks(SeTask *task)
+{
+	int64		least = task->chain->graph->tick_interval;
+
+	for (int i = 0; i < task->chain->nsources; i++)
+	{
+		int64		interval = task->chain->sources[i].source->tick_interval;
+
+		if (interval != 0 && (least == 0 || interval < least))
+			least = interval;
+	}
+	if (pg_atomic_exchange_u64(&task->slot->tick_interval, least) != (uint64) least)
+		se_database_slot_wake_coordinator(MyDatabaseId);
 }

@@ -74,6 +74,8 @@ typedef struct LogSource
 	/* state: what a position says */
 	SeTime		h;
 	SeTime		proctime;
+	SeTime		tick;			/* met but not given out yet; SE_TIME_MIN = none */
+	XLogRecPtr	tick_lsn;		/* where its mark begins */
 	bool		inside;			/* of the transaction that commits at commit_lsn */
 	XLogRecPtr	commit_lsn;
 	uint64		next_ordinal;
@@ -100,6 +102,9 @@ static void end_message(LogSource *log);
 static void begin_transaction(LogSource *log);
 static void take_layout(LogSource *log);
 static void take_mark(LogSource *log);
+static SeTime time_of_mark(const LogSource *log);
+static void take_tick(LogSource *log);
+static XLogRecPtr read_lsn(const LogSource *log, const SeLogReaderStatus *reader);
 static void take_rows(LogSource *log, SeBatch *batch);
 static void stamp(LogSource *log, SeBatch *batch, int row, const Datum *values, const bool *nulls);
 static void next_row(LogSource *log);
@@ -132,6 +137,7 @@ se_log_source_new(const SeLogSourceNode *node, MemoryContext memory)
 	log->node = node;
 	log->h = SE_TIME_MIN;
 	log->proctime = SE_TIME_MIN;
+	log->tick = SE_TIME_MIN;
 	return &log->source;
 }
 
@@ -174,13 +180,21 @@ log_source_poll(SeSource *source, SeBatch *batch, Snapshot snapshot)
 	error_context_stack = &context;
 
 	log->borrowed = false;
-	result = fill(log, batch, snapshot);
+	result = log->tick != SE_TIME_MIN ? SE_POLL_AGAIN : fill(log, batch, snapshot);
 	if (log->watermark != NULL)
 		se_watermark_unpin(log->watermark);
 	batch->wm_end = log->h;
 
 	error_context_stack = context.previous;
-	return batch->nrows > 0 || log->h > h ? SE_POLL_ROWS : result;
+	if (batch->nrows > 0 || log->h > h)
+		return SE_POLL_ROWS;
+	if (log->tick == SE_TIME_MIN)
+		return result;
+
+	/* All before it has been pushed. */
+	batch->tick = log->tick;
+	log->tick = SE_TIME_MIN;
+	return SE_POLL_ROWS;
 }
 
 static void
@@ -194,7 +208,7 @@ log_source_position(SeSource *source, StringInfo out)
 	if (log->inside)
 		se_reader_position(log->reader, log->commit_lsn, log->next_ordinal, &position);
 	else
-		se_reader_position(log->reader, status.read_lsn, 0, &position);
+		se_reader_position(log->reader, read_lsn(log, &status), 0, &position);
 	position.watermark = log->h;
 	position.proctime = log->proctime;
 	appendBinaryStringInfo(out, (const char *) &position, sizeof(position));
@@ -219,7 +233,7 @@ log_source_status(SeSource *source, SeSourceStatus *status)
 	if (log->reader == NULL)
 		return;
 	se_reader_status(log->reader, &reader);
-	status->read_lsn = log->inside ? log->commit_lsn : reader.read_lsn;
+	status->read_lsn = read_lsn(log, &reader);
 	se_reader_position(log->reader, status->read_lsn, log->inside ? log->next_ordinal : 0, &position);
 	status->restart_lsn = position.restart_lsn;
 	status->skipped = reader.skipped;
@@ -327,7 +341,7 @@ fill(LogSource *log, SeBatch *batch, Snapshot snapshot)
 
 		if (log->cursor != NULL)
 			take_rows(log, batch);
-		if (batch->nrows == batch->capacity || log->borrowed)
+		if (batch->nrows == batch->capacity || log->borrowed || log->tick != SE_TIME_MIN)
 			return SE_POLL_ROWS;
 
 		se_reader_status(log->reader, &status);
@@ -411,23 +425,63 @@ take_layout(LogSource *log)
 	MemoryContextSwitchTo(old);
 }
 
-/* Only watermarks mean something to a single input; ticks and barriers are the task's. */
+/* A watermark counts among the rows of its transaction, a tick between transactions; barriers are the task's. */
 static void
 take_mark(LogSource *log)
 {
 	const SeMessageHeader *header = &log->message.header;
-	SeTime		h;
 
 	if (header->top_xid != 0)
 		log->next_ordinal = header->ordinal + 1;
-	if (header->mark != SE_MARK_WATERMARK || SE_FAULT_WRONG("wrong-watermark-mark-swallowed"))
-		return;
-	if (header->body_len != sizeof(h))
+	switch (header->mark)
+	{
+		case SE_MARK_WATERMARK:
+			if (!SE_FAULT_WRONG("wrong-watermark-mark-swallowed"))
+				log->h = Max(log->h, time_of_mark(log));
+			break;
+		case SE_MARK_TICK:
+			if (!SE_FAULT_WRONG("wrong-tick-swallowed"))
+				take_tick(log);
+			break;
+		default:
+			break;
+	}
+}
+
+/* The time that the current message, a mark, tells of. */
+static SeTime
+time_of_mark(const LogSource *log)
+{
+	SeTime		time;
+
+	if (log->message.header.body_len != sizeof(time))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
-				 errmsg("watermark mark of %u bytes in the stream log", header->body_len)));
-	memcpy(&h, log->message.body, sizeof(h));
-	log->h = Max(log->h, h);
+				 errmsg("mark of kind %u with %u bytes in the stream log",
+						log->message.header.mark, log->message.header.body_len)));
+	memcpy(&time, log->message.body, sizeof(time));
+	return time;
+}
+
+/*
+ * Processing time goes on, never back, also when the clock of the server does. The tick
+ * is given out by a poll of its own, after the rows before it were pushed.
+ */
+static void
+take_tick(LogSource *log)
+{
+	log->proctime = Max(log->proctime, time_of_mark(log));
+	log->tick = log->proctime;
+	log->tick_lsn = log->message.commit_lsn;
+}
+
+/* Everything that committed before it was delivered. A tick met but not given out yet is read again. */
+static XLogRecPtr
+read_lsn(const LogSource *log, const SeLogReaderStatus *reader)
+{
+	if (log->tick != SE_TIME_MIN)
+		return log->tick_lsn;
+	return log->inside ? log->commit_lsn : reader->read_lsn;
 }
 
 /* Rows of the current message into the batch, until one of them is at its end. */

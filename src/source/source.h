@@ -23,7 +23,7 @@ typedef struct SeSource SeSource;
 
 typedef enum SePollResult
 {
-	SE_POLL_ROWS,				/* the batch holds rows, or its wm_end moved: poll again */
+	SE_POLL_ROWS,				/* the batch holds rows or a tick, or its wm_end moved: poll again */
 	SE_POLL_NOTHING,			/* nothing to be had now; wait on the latch */
 	SE_POLL_AGAIN,				/* nothing yet, but do not wait: the scan goes on */
 	SE_POLL_END					/* the input has ended and everything was delivered */
@@ -51,7 +51,8 @@ typedef struct SeSourceOps
 	void		(*open) (SeSource *source, const void *position, Size len);
 
 	/*
-	 * Fill an empty batch (se_batch_reset done by the caller) with up to its capacity of rows, or move wm_end.
+	 * Fill an empty batch (se_batch_reset done by the caller) with up to its capacity of rows, or move wm_end, or
+	 * give a tick: that comes alone, so that the position stands before it until all before it was pushed.
 	 * Stamps are the source's work. Values stay valid until the next poll. `snapshot` is the round's: a row whose
 	 * transaction it does not see committed is not delivered yet (I1).
 	 */
@@ -82,6 +83,9 @@ struct SeSource
 	int			node_id;
 	TupleDesc	desc;			/* rows it delivers */
 	MemoryContext memory;
+
+	/* µs between ticks that it needs itself; 0 = none; known when open */
+	int64		tick_interval;
 
 	/* rows a person leaves out (SePlace *): delivered, but they assert nothing; NULL = none */
 	List	  **skip;

@@ -8,6 +8,14 @@ CREATE FUNCTION stream_engine.test_fault_reached(name text)
 CREATE FUNCTION stream_engine.test_clock_set(ts timestamptz)
     RETURNS void LANGUAGE c AS '$libdir/stream_engine', 'stream_engine_test_clock_set';
 
+-- The driven clock stands at a time, and the tick mark that says so stands in the log: a view that needs ticks must be there.
+CREATE FUNCTION stream_engine.test_tick_wait()
+    RETURNS void LANGUAGE c AS '$libdir/stream_engine', 'stream_engine_test_tick_wait';
+CREATE FUNCTION stream_engine.test_tick(ts timestamptz) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM stream_engine.test_clock_set(ts), stream_engine.test_tick_wait();
+END $$;
+
 -- Until a fault point was passed so often; until a session whose query begins so waits as a session that waits for a job does.
 CREATE FUNCTION stream_engine.test_fault_wait(name text, passes int DEFAULT 1) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN

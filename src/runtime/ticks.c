@@ -1,0 +1,122 @@
+/*
+ * runtime/ticks.c
+ *		The clock enters the log: tick marks, for the jobs that depend on it.
+ *
+ * A job whose results depend on the passing of time (windows over proctime(), max_delay,
+ * idle_timeout, what a view forgets after a while) obeys the tick marks it meets in the
+ * log, and looks at no clock, so that a replay comes to the same results. There is one
+ * mark for all jobs of a database, and none where no job needs them.
+ *
+ *	tick mark: relation 0, body int64 SeTime, the time it was written at
+ *
+ * A job says in its slot how often it needs one. The need stays while the job shall run:
+ * its worker may be between two starts. Marks are written at whole multiples of the
+ * interval, where most windows end. The clock of the server may be set back, and so may
+ * marks be: who reads them takes the running maximum.
+ *
+ * Runs in: coordinator.
+ */
+#include "postgres.h"
+
+#include "access/xlog.h"
+#include "base/clock.h"
+#include "base/database_slot.h"
+#include "base/job_slot.h"
+#include "base/se.h"
+#include "base/settings.h"
+#include "log/append.h"
+#include "log/message.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "runtime/ticks.h"
+#include "storage/latch.h"
+#include "utils/timestamp.h"
+
+static int64 interval_needed(void);
+static bool needs_ticks(SeJobSlot *slot);
+
+long
+se_ticks_write(void)
+{
+	int64		interval = interval_needed();
+	SeTime		now = se_clock_now();
+	SeTime		last = se_database_slot_last_tick(MyDatabaseId);
+	SeTime		next;
+
+	if (interval == 0)
+		return -1;
+	if (se_clock_is_driven())
+	{
+		/* Every place it is moved to, also back: tests are independent of each other. */
+		if (now == last)
+			return -1;
+	}
+	else
+	{
+		next = last - last % interval + interval;
+		if (last <= now && now < next)
+			return TimestampDifferenceMilliseconds(now, next);
+	}
+
+	(void) se_mark_write(SE_MARK_TICK, InvalidOid, 0, 0, &now, sizeof(now), true, NULL);
+	se_database_slot_set_tick(MyDatabaseId, now);
+	for (int i = 0; i < se_max_jobs; i++)
+		if (needs_ticks(se_job_slot_at(i)))
+			se_job_slot_poke(se_job_slot_at(i));
+	return se_clock_is_driven() ? -1 : TimestampDifferenceMilliseconds(now, now - now % interval + interval);
+}
+
+/* The smallest interval that any job of the database needs, but not below the setting; 0 = none does. */
+static int64
+interval_needed(void)
+{
+	int64		least = 0;
+
+	for (int i = 0; i < se_max_jobs; i++)
+	{
+		SeJobSlot  *slot = se_job_slot_at(i);
+		int64		interval = (int64) pg_atomic_read_u64(&slot->tick_interval);
+
+		if (needs_ticks(slot) && (least == 0 || interval < least))
+			least = interval;
+	}
+	return least == 0 ? 0 : Max(least, (int64) se_tick_interval * 1000);
+}
+
+/* Without the lock: what changes meanwhile wakes the coordinator, which looks again. */
+static bool
+needs_ticks(SeJobSlot *slot)
+{
+	volatile const SeJobSlot *now = slot;
+
+	if (!now->in_use || now->database != MyDatabaseId ||
+		pg_atomic_read_u64(&slot->tick_interval) == 0)
+		return false;
+	switch (now->state)
+	{
+		case SE_JOB_STARTING:
+		case SE_JOB_RUNNING:
+		case SE_JOB_RESTARTING:
+		case SE_JOB_WAITING:
+			return true;
+		default:
+			return false;
+	}
+}
+
+#ifdef SE_TEST_BUILD
+SE_FUNCTION_INFO_V1(stream_engine_test_tick_wait);
+
+/* test_tick_wait(): until the time of the driven clock stands in the log. */
+Datum
+stream_engine_test_tick_wait(PG_FUNCTION_ARGS)
+{
+	while (se_database_slot_last_tick(MyDatabaseId) != se_clock_now())
+	{
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, 5, PG_WAIT_EXTENSION);
+		ResetLatch(MyLatch);
+		CHECK_FOR_INTERRUPTS();
+	}
+	PG_RETURN_VOID();
+}
+#endif
