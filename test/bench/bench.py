@@ -197,6 +197,34 @@ def bench_hop():
     drop("s")
 
 
+def bench_cumulate():
+    """cumulate(step, size) against tumble(step), per input and output row: 100 active keys, then 10,000."""
+    n = 3 * MILLION
+    for keys in (100, 10_000):
+        psql(f"COPY (SELECT (hashint8(i)::bigint & 2147483647) % {keys}, i, i % 1009, 'c', 'u', "
+             f"timestamp '2024-01-01' + i * interval '100 us', 'e' FROM generate_series(0, {n} - 1) i) TO '{WORK}/cumulate.csv' (FORMAT csv)")
+        stream("s")
+        view("keeper", "SELECT auction FROM s WHERE false")
+        psql(copy("s", f"{WORK}/cumulate.csv"), "SELECT stream_engine.emit_watermark('s', 'infinity')", "REFRESH MATERIALIZED VIEW keeper")
+
+        def once(window):
+            began = time.monotonic()
+            view("v", f"SELECT auction, window_start, window_end, count(*) AS n, sum(price) AS total, max(bidder) AS top FROM s, {window} "
+                      "GROUP BY auction, window_start, window_end", "earliest")
+            psql("REFRESH MATERIALIZED VIEW v")
+            took = time.monotonic() - began
+            out = int(psql("SELECT count(*) FROM v"))
+            psql("DROP MATERIALIZED VIEW v")
+            return took / (n + out), out
+
+        pairs = [(once("tumble(date_time, interval '5 seconds')"), once("cumulate(date_time, interval '5 seconds', interval '1 minute')"))
+                 for _ in range(3)]
+        for number, window in enumerate(("tumble", "cumulate")):
+            note(f"{window}, {keys} keys: {pairs[0][number][0] * 1e6:.3f} us a row, {pairs[0][number][1]} results")
+        floor(f"cumulate / tumble, per row in and out, {keys} keys", statistics.median(c[0] / t[0] for t, c in pairs), 1.5)
+        drop("s")
+
+
 def bench_session():
     """session() against tumble() of the gap's length, 100,000 keys, rows in order and a tenth of them not."""
     n = 3 * MILLION
@@ -349,7 +377,7 @@ END $$;
     psql("ALTER SYSTEM RESET stream_engine.checkpoint_interval", "ALTER SYSTEM RESET stream_engine.state_memory", "SELECT pg_reload_conf()")
 
 
-BENCHES = {"copy": bench_copy, "refresh": bench_refresh, "engine": bench_engine, "hop": bench_hop, "session": bench_session, "calendar": bench_calendar, "latency": bench_latency, "closing": bench_closing}
+BENCHES = {"copy": bench_copy, "refresh": bench_refresh, "engine": bench_engine, "hop": bench_hop, "cumulate": bench_cumulate, "session": bench_session, "calendar": bench_calendar, "latency": bench_latency, "closing": bench_closing}
 psql("CREATE EXTENSION stream_engine")
 print(f"stream_engine {psql('SHOW server_version')}, {os.cpu_count()} cores, scale {SCALE}", flush=True)
 make_files()
