@@ -14,7 +14,7 @@ SELECT stream_engine.explain('SELECT window_end, count(*) FROM bid, tumble(date_
 \echo :SQLSTATE
 SELECT stream_engine.explain('SELECT window_end, count(*) FROM bid, tumble(now(), ''1 s'') GROUP BY 1');
 \echo :SQLSTATE
-SELECT stream_engine.explain('SELECT window_end, count(*) FROM bid, tumble(proctime(), ''1 s'') GROUP BY 1');
+SELECT stream_engine.explain('SELECT window_end, count(*) FROM bid, tumble(proctime() - interval ''1 s'', ''1 s'') GROUP BY 1');
 \echo :SQLSTATE
 SELECT stream_engine.explain('SELECT window_end, count(*) FROM untimed, tumble(ts, ''1 s'') GROUP BY 1');
 \echo :SQLSTATE

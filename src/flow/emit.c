@@ -154,7 +154,7 @@ check_new(const char *text, const char *word, bool given)
 void
 se_emit_parse_lateness(const char *text, SeEmit *emit)
 {
-	if (text != NULL)
+	if (text !=NULL)
 		emit->lateness = se_emit_interval("allowed_lateness", text, true);
 }
 
@@ -257,10 +257,11 @@ trimmed(char *text)
 	size_t		len;
 
 	while (isspace((unsigned char) *text))
-		text++;
+		text	  ++;
+
 	len = strlen(text);
 	while (len > 0 && isspace((unsigned char) text[len - 1]))
-		text[--len] = '\0';
+		text[	  --len] = '\0';
 	return text;
 }
 

@@ -47,6 +47,9 @@ typedef struct SeNode
 	SeChangeMode mode;			/* of the output */
 } SeNode;
 
+/* µs: how often processing time matters to a view that says nothing more precise. */
+#define SE_TICK_INTERVAL	INT64CONST(1000000)
+
 /* Column sources that are not attributes of the stream. */
 #define SE_COLUMN_PROCTIME	(-100)	/* commit time of the row, running maximum */
 
@@ -57,6 +60,7 @@ typedef struct SeLogSourceNode
 	AttrNumber *attnos;			/* one per output column: attribute number or SE_COLUMN_… */
 	AttrNumber	event_time;		/* attribute number of the event time, 0 = none */
 	Oid			event_time_type;	/* TIMESTAMPOID or TIMESTAMPTZOID */
+	bool		by_proctime;	/* rows are stamped by processing time: it is their time and their watermark */
 } SeLogSourceNode;
 
 /* Filter, then project. */

@@ -105,9 +105,10 @@ typedef struct SeOperatorOps
 
 	/*
 	 * Processing time has reached `now`: a tick mark was met in the log, between two transactions; the rows and the
-	 * watermark before it have been passed on. Never decreases, but may be the same again. Whoever wants to be called
-	 * declares it (SeGraph.tick_interval); it may be called more often. Must be forwarded, after everything it
-	 * triggers; it is called once for a mark, so what a full output cuts off is the operator's to finish in resume.
+	 * watermark before it have been passed on. Never decreases, but may be the same again. Whoever wants to be
+	 * called declares it (SeGraph.tick_interval); it may be called more often. Must be forwarded, after everything
+	 * it triggers; it is called once for a mark, so what a full output cuts off is the operator's to finish in
+	 * resume.
 	 */
 	void		(*timer) (SeOperator *op, SeTime now);
 

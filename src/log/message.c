@@ -152,3 +152,16 @@ se_message_split(SeMessageHeader *header, const char **body)
 	header->body_len -= size;
 	return size > 0 ? (const uint32 *) distances : NULL;
 }
+
+SeTime
+se_message_mark_time(const SeMessageHeader *header, const char *body)
+{
+	SeTime		time;
+
+	if (header->body_len != sizeof(time))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("mark of kind %u with %u bytes in the stream log", header->mark, header->body_len)));
+	memcpy(&time, body, sizeof(time));
+	return time;
+}

@@ -98,4 +98,7 @@ extern bool se_message_parse(XLogReaderState *reader, SeMessageHeader *header,
  */
 extern const uint32 *se_message_split(SeMessageHeader *header, const char **body);
 
+/* The time in the body of a watermark, tick or idle mark; ERROR (data_corrupted) if that is not its length. */
+extern SeTime se_message_mark_time(const SeMessageHeader *header, const char *body);
+
 #endif							/* SE_MESSAGE_H */

@@ -196,17 +196,23 @@ count_of_constant(Aggref *aggref)
 Var *
 se_expr_window_var(SePlan *plan, int attr)
 {
-	return makeVar(plan->window_rti, attr, plan->stream->event_time_type, -1, InvalidOid, 0);
+	Oid			type = plan->by_proctime ? TIMESTAMPTZOID : plan->stream->event_time_type;
+
+	return makeVar(plan->window_rti, attr, type, -1, InvalidOid, 0);
 }
 
-/* The stream's event time column. */
+/* The time that windows are over: proctime(), or the stream's event time column. */
 Var *
 se_expr_time_var(SePlan *plan)
 {
 	Var		   *var = NULL;
-	Relation	rel = table_open(plan->stream->relation, AccessShareLock);
-	Form_pg_attribute attr = TupleDescAttr(RelationGetDescr(rel), plan->stream->event_time - 1);
+	Relation	rel;
+	Form_pg_attribute attr;
 
+	if (plan->by_proctime)
+		return makeVar(plan->stream_rti, SE_COLUMN_PROCTIME, TIMESTAMPTZOID, -1, InvalidOid, 0);
+	rel = table_open(plan->stream->relation, AccessShareLock);
+	attr = TupleDescAttr(RelationGetDescr(rel), plan->stream->event_time - 1);
 	var = makeVar(plan->stream_rti, attr->attnum, attr->atttypid, attr->atttypmod, attr->attcollation, 0);
 	table_close(rel, NoLock);
 	return var;
@@ -337,7 +343,8 @@ se_expr_stream_attnos(SePlan *plan)
 	attnos_walker(plan->query->havingQual, &context);
 	attnos_walker((Node *) plan->gap, &context);
 	if (plan->window_rti != 0)
-		context.attnos = list_append_unique_int(context.attnos, plan->stream->event_time);
+		context.attnos = list_append_unique_int(context.attnos, plan->by_proctime ? SE_COLUMN_PROCTIME :
+												plan->stream->event_time);
 	list_sort(context.attnos, compare_attnos);
 	return context.attnos;
 }

@@ -59,6 +59,8 @@ se_plan_query(Query *query, const char *source_text, Oid result_table, List *opt
 	graph->sink = llast(plan->nodes);
 	graph->streams = list_make1_oid(plan->stream->relation);
 	graph->views = plan->views;
+	if (plan->by_proctime && plan->grouped)
+		graph->tick_interval = SE_TICK_INTERVAL;
 	graph->fingerprint = se_graph_fingerprint(graph, plan->identity->data);
 	graph->shape = se_graph_shape(graph);
 	return graph;
@@ -216,7 +218,7 @@ note_missing_watermark(SePlan *plan)
 {
 	ListCell   *lc;
 
-	if (plan->pstate->p_sourcetext == NULL || plan->stream->watermark != NULL)
+	if (plan->pstate->p_sourcetext == NULL || plan->stream->watermark != NULL || plan->by_proctime)
 		return;
 	foreach(lc, plan->nodes)
 	{

@@ -36,6 +36,7 @@ typedef struct SePlan
 	int			stream_rti;
 	SeStreamInfo *stream;
 	int			window_rti;		/* 0 = no window function */
+	bool		by_proctime;	/* its time is proctime(), not the stream's event time */
 	SeWindow	window;
 	bool		session;		/* the window function is session(); `window` says nothing */
 	Expr	   *gap;			/* canonical: of a session, an interval */

@@ -52,6 +52,7 @@ se_step_source(SePlan *plan)
 	node->stream = plan->stream->relation;
 	node->event_time = plan->stream->event_time;
 	node->event_time_type = plan->stream->event_time_type;
+	node->by_proctime = plan->by_proctime;
 	node->attnos = palloc(sizeof(AttrNumber) * Max(list_length(attnos), 1));
 	foreach(lc, attnos)
 	{

@@ -3,7 +3,7 @@
  *		The window function of FROM: its arguments, checked and made into a window.
  *
  * The time argument must be the stream's event time column itself, because watermark
- * and lateness are judged by it; sizes must be constants, because the state of a view
+ * and lateness are judged by it, or proctime(), which never goes back; sizes must be constants, because the state of a view
  * is cut by them.
  */
 #include "postgres.h"
@@ -87,7 +87,7 @@ read_kind(SePlan *plan, WindowCall *window)
 				 se_plan_node_position(plan, window->call)));
 }
 
-/* The first argument is the event time column, bare. */
+/* The first argument is the event time column, bare, or proctime(). */
 static void
 check_time_argument(SePlan *plan, const WindowCall *window)
 {
@@ -99,17 +99,16 @@ check_time_argument(SePlan *plan, const WindowCall *window)
 		const char *ours = se_functions_our_name(((FuncExpr *) time)->funcid);
 
 		if (ours != NULL && strcmp(ours, "proctime") == 0)
-			ereport(ERROR,
-					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-					 errmsg("windows over processing time are not supported yet"),
-					 errhint("Give the stream an event time column with DEFAULT now(), and window over it."),
-					 se_plan_node_position(plan, time)));
+		{
+			plan->by_proctime = true;
+			return;
+		}
 	}
 	if (plan->stream->event_time == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("stream \"%s\" has no event time, so it cannot be windowed", stream),
-				 errhint("Declare it: ALTER FOREIGN TABLE %s ALTER COLUMN ... OPTIONS (ADD event_time 'true').",
+				 errhint("Declare it: ALTER FOREIGN TABLE %s ALTER COLUMN ... OPTIONS (ADD event_time 'true'); or window over proctime().",
 						 quote_identifier(stream)),
 				 se_plan_node_position(plan, time)));
 	if (!IsA(time, Var) || ((Var *) time)->varno != plan->stream_rti ||
@@ -119,7 +118,7 @@ check_time_argument(SePlan *plan, const WindowCall *window)
 				 errmsg("the first argument of %s() must be the event time column of the stream", window->name),
 				 errdetail("The event time of stream \"%s\" is column \"%s\"; its watermark says nothing about other times.",
 						   stream, get_attname(plan->stream->relation, plan->stream->event_time, false)),
-				 errhint("Write %s(%s, ...).", window->name,
+				 errhint("Write %s(%s, ...), or window over proctime().", window->name,
 						 quote_identifier(get_attname(plan->stream->relation, plan->stream->event_time, false))),
 				 se_plan_node_position(plan, time)));
 }
@@ -174,7 +173,7 @@ make_window(SePlan *plan, const WindowCall *window, const Interval *size,
 	ParseCallbackState callback;
 
 	setup_parser_errposition_callback(&callback, plan->pstate, exprLocation((Node *) window->call));
-	if (zone != NULL && plan->stream->event_time_type == TIMESTAMPOID)
+	if (zone != NULL && !plan->by_proctime && plan->stream->event_time_type == TIMESTAMPOID)
 		se_window_refuse_zone();
 	plan->window = se_window_make(window->kind, size, slide, shift, zone);
 	cancel_parser_errposition_callback(&callback);

@@ -388,7 +388,12 @@ next_message(BoundedScan *scan)
 			continue;
 		SE_FAULT_POINT("bounded-read-next");
 		if (message->header.kind == SE_MESSAGE_MARK)
+		{
+			/* As for a job: no row behind a tick has less. */
+			if (message->header.mark == SE_MARK_TICK)
+				scan->proctime = Max(scan->proctime, se_message_mark_time(&message->header, message->body));
 			continue;
+		}
 		if (message->commit_lsn != scan->commit_lsn)
 			begin_transaction(scan);
 		if (!scan->visible)

@@ -5,7 +5,7 @@
  * Stamps are a function of the log alone (I4): H is the running maximum of the stream's
  * watermark expression over the rows in delivery order, and of watermark marks at their
  * ordinal. Each row carries H as it was before it. proctime is the running maximum of
- * commit times.
+ * commit times and tick marks. For windows over proctime() it is also the rows' time and H.
  *
  * Rows are not copied: by-reference values point into the message, which the reader
  * keeps until it is asked for the next one. So a batch ends with a large message. Small
@@ -102,7 +102,7 @@ static void end_message(LogSource *log);
 static void begin_transaction(LogSource *log);
 static void take_layout(LogSource *log);
 static void take_mark(LogSource *log);
-static SeTime time_of_mark(const LogSource *log);
+static void go_on(LogSource *log, SeTime proctime);
 static void take_tick(LogSource *log);
 static XLogRecPtr read_lsn(const LogSource *log, const SeLogReaderStatus *reader);
 static void take_rows(LogSource *log, SeBatch *batch);
@@ -287,8 +287,9 @@ find_columns(LogSource *log, Relation stream)
 		if (attno == SE_COLUMN_PROCTIME)
 			log->proctime_columns = lappend_int(log->proctime_columns, i);
 	}
-	log->event_time = log->node->event_time == 0 ? -1 : want(log, log->node->event_time);
-	log->watermark = se_watermark_new(stream);
+	log->event_time = log->node->event_time == 0 || log->node->by_proctime ? -1 :
+		want(log, log->node->event_time);
+	log->watermark = log->node->by_proctime ? NULL : se_watermark_new(stream);
 	if (log->watermark != NULL)
 	{
 		ListCell   *cell;
@@ -386,8 +387,7 @@ begin_message(LogSource *log)
 			if (log->row < message->header.nrows)
 				log->next_ordinal = se_reader_row_ordinal(message, log->row);
 			log->commit_time = message->commit_time;
-			log->proctime = Max(log->proctime, message->header.clock != 0 ?
-								message->header.clock : message->commit_time);
+			go_on(log, message->header.clock != 0 ? message->header.clock : message->commit_time);
 			if (log->cursor < log->end)
 				return;
 			break;
@@ -436,8 +436,8 @@ take_mark(LogSource *log)
 	switch (header->mark)
 	{
 		case SE_MARK_WATERMARK:
-			if (!SE_FAULT_WRONG("wrong-watermark-mark-swallowed"))
-				log->h = Max(log->h, time_of_mark(log));
+			if (!log->node->by_proctime && !SE_FAULT_WRONG("wrong-watermark-mark-swallowed"))
+				log->h = Max(log->h, se_message_mark_time(header, log->message.body));
 			break;
 		case SE_MARK_TICK:
 			if (!SE_FAULT_WRONG("wrong-tick-swallowed"))
@@ -448,29 +448,23 @@ take_mark(LogSource *log)
 	}
 }
 
-/* The time that the current message, a mark, tells of. */
-static SeTime
-time_of_mark(const LogSource *log)
+/*
+ * Processing time goes on, never back, also when the clock of the server does. Where windows are over it, it is
+ * the watermark too: no row that comes later has less.
+ */
+static void
+go_on(LogSource *log, SeTime proctime)
 {
-	SeTime		time;
-
-	if (log->message.header.body_len != sizeof(time))
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_CORRUPTED),
-				 errmsg("mark of kind %u with %u bytes in the stream log",
-						log->message.header.mark, log->message.header.body_len)));
-	memcpy(&time, log->message.body, sizeof(time));
-	return time;
+	log->proctime = Max(log->proctime, proctime);
+	if (log->node->by_proctime)
+		log->h = Max(log->h, log->proctime);
 }
 
-/*
- * Processing time goes on, never back, also when the clock of the server does. The tick
- * is given out by a poll of its own, after the rows before it were pushed.
- */
+/* A tick is given out by a poll of its own, after the rows before it were pushed. */
 static void
 take_tick(LogSource *log)
 {
-	log->proctime = Max(log->proctime, time_of_mark(log));
+	go_on(log, se_message_mark_time(&log->message.header, log->message.body));
 	log->tick = log->proctime;
 	log->tick_lsn = log->message.commit_lsn;
 }
@@ -547,8 +541,11 @@ stamp(LogSource *log, SeBatch *batch, int row, const Datum *values, const bool *
 	if (batch->kinds[row] != SE_ROW_INSERT)
 		batch->append_only = false;
 	batch->wm[row] = log->h;
-	batch->event_time[row] = log->event_time < 0 || nulls[log->event_time] ?
-		SE_TIME_MIN : DatumGetInt64(values[log->event_time]);
+	if (log->node->by_proctime)
+		batch->event_time[row] = log->proctime;
+	else
+		batch->event_time[row] = log->event_time < 0 || nulls[log->event_time] ?
+			SE_TIME_MIN : DatumGetInt64(values[log->event_time]);
 	batch->places[row].major = log->commit_lsn;
 	batch->places[row].minor = log->next_ordinal;
 	foreach(lc, log->proctime_columns)

@@ -52,8 +52,8 @@ typedef struct SeSourceOps
 
 	/*
 	 * Fill an empty batch (se_batch_reset done by the caller) with up to its capacity of rows, or move wm_end, or
-	 * give a tick: that comes alone, so that the position stands before it until all before it was pushed.
-	 * Stamps are the source's work. Values stay valid until the next poll. `snapshot` is the round's: a row whose
+	 * give a tick: that comes alone, so that the position stands before it until all before it was pushed. Stamps
+	 * are the source's work. Values stay valid until the next poll. `snapshot` is the round's: a row whose
 	 * transaction it does not see committed is not delivered yet (I1).
 	 */
 	SePollResult (*poll) (SeSource *source, SeBatch *batch, Snapshot snapshot);

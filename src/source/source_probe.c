@@ -213,6 +213,16 @@ put_batch(ReturnSetInfo *out, int number, const SeBatch *batch)
 		values[4] = CStringGetTextDatum(row_text(batch, row));
 		tuplestore_putvalues(out->setResult, out->setDesc, values, nulls);
 	}
+	if (batch->tick != SE_TIME_MIN)
+	{
+		Datum		values[5] = {0};
+		bool		nulls[5] = {true, true, false, false, false};
+
+		values[2] = TimestampTzGetDatum(batch->tick);
+		values[3] = TimestampTzGetDatum(batch->wm_end);
+		values[4] = CStringGetTextDatum("tick");
+		tuplestore_putvalues(out->setResult, out->setDesc, values, nulls);
+	}
 }
 
 /* All columns but proctime, joined by a bar. */
