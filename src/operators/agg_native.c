@@ -15,8 +15,7 @@
 #include "postgres.h"
 
 #include "base/compat.h"
-#include "common/int.h"
-#include "operators/agg_internal.h"
+#include "operators/agg_native_acc.h"
 #include "operators/agg_numeric.h"
 #include "utils/builtins.h"
 #include "utils/date.h"
@@ -26,69 +25,18 @@
 #include "utils/timestamp.h"
 #include "utils/varlena.h"
 
-typedef struct CountAcc
-{
-	int64		n;
-} CountAcc;
-
-typedef struct IntSumAcc		/* int2, int4 */
-{
-	int64		sum;
-	int64		n;
-} IntSumAcc;
-
-typedef struct WideSumAcc		/* int8: a 128-bit two's complement number */
-{
-	uint64		low;
-	int64		high;
-	int64		n;
-} WideSumAcc;
-
-typedef struct FloatSumAcc
-{
-	float8		sum;
-	int64		n;
-} FloatSumAcc;
-
-typedef struct NumericSumAcc
-{
-	uint64		low;			/* of what fits: units of 10^-8, 128 bits */
-	int64		high;
-	int64		scale;			/* greatest display scale of that */
-	SeAggBlob	rest;			/* sum of what does not fit, if used */
-	int64		n;				/* values in both */
-} NumericSumAcc;
-
-typedef struct ValueAcc			/* min, max by value */
-{
-	Datum		value;
-	int64		n;
-} ValueAcc;
-
-typedef enum Family
-{
-	FAMILY_COUNT,
-	FAMILY_INT_SUM,
-	FAMILY_WIDE_SUM,
-	FAMILY_FLOAT_SUM,
-	FAMILY_NUMERIC_SUM,
-	FAMILY_VALUE,
-	FAMILY_REFERENCE			/* min, max of text and numeric: SeAggBlob */
-} Family;
-
-static Family family_of(SeAggNative native);
-static void take_numeric(SeAggHome *home, NumericSumAcc *acc, Datum value);
-static void take_units(SeAggHome *home, NumericSumAcc *acc, int128 units, int64 scale);
-static void take_rest(SeAggHome *home, NumericSumAcc *acc, Datum value);
-static Numeric numeric_sum_of(const NumericSumAcc *acc);
+static void take_numeric(SeAggHome *home, SeNumericSumAcc *acc, Datum value);
+static void take_units(SeAggHome *home, SeNumericSumAcc *acc, int128 units, int64 scale);
+static void take_rest(SeAggHome *home, SeNumericSumAcc *acc, Datum value);
+static Numeric numeric_sum_of(const SeNumericSumAcc *acc);
 static bool value_better(SeAggNative native, Datum old, Datum new);
 static bool reference_better(const SeAggSlot *slot, Datum old, Datum new);
 static void take_reference(const SeAggSlot *slot, SeAggHome *home, SeAggBlob *acc, Datum value);
-static Numeric wide_to_numeric(const WideSumAcc *acc);
+static Numeric wide_to_numeric(const SeWideSumAcc *acc);
 static Datum quotient(Numeric sum, int64 n);
 
 static inline void
-add_wide(WideSumAcc *acc, uint64 low, int64 high)
+add_wide(SeWideSumAcc *acc, uint64 low, int64 high)
 {
 	acc->low += low;
 	acc->high += high + (acc->low < low);
@@ -121,58 +69,58 @@ se_agg_blob_set(SeArena *arena, SeAggBlob *blob, const void *bytes, Size size)
 	blob->used = (uint32) size;
 }
 
-static Family
-family_of(SeAggNative native)
+SeNativeFamily
+se_native_family(SeAggNative native)
 {
 	switch (native)
 	{
 		case SE_NATIVE_COUNT_STAR:
 		case SE_NATIVE_COUNT:
-			return FAMILY_COUNT;
+			return SE_FAMILY_COUNT;
 		case SE_NATIVE_SUM_INT2:
 		case SE_NATIVE_SUM_INT4:
 		case SE_NATIVE_AVG_INT2:
 		case SE_NATIVE_AVG_INT4:
-			return FAMILY_INT_SUM;
+			return SE_FAMILY_INT_SUM;
 		case SE_NATIVE_SUM_INT8:
 		case SE_NATIVE_AVG_INT8:
-			return FAMILY_WIDE_SUM;
+			return SE_FAMILY_WIDE_SUM;
 		case SE_NATIVE_SUM_FLOAT4:
 		case SE_NATIVE_SUM_FLOAT8:
 		case SE_NATIVE_AVG_FLOAT4:
 		case SE_NATIVE_AVG_FLOAT8:
-			return FAMILY_FLOAT_SUM;
+			return SE_FAMILY_FLOAT_SUM;
 		case SE_NATIVE_SUM_NUMERIC:
 		case SE_NATIVE_AVG_NUMERIC:
-			return FAMILY_NUMERIC_SUM;
+			return SE_FAMILY_NUMERIC_SUM;
 		case SE_NATIVE_MIN_TEXT:
 		case SE_NATIVE_MAX_TEXT:
 		case SE_NATIVE_MIN_NUMERIC:
 		case SE_NATIVE_MAX_NUMERIC:
-			return FAMILY_REFERENCE;
+			return SE_FAMILY_REFERENCE;
 		default:
-			return FAMILY_VALUE;
+			return SE_FAMILY_VALUE;
 	}
 }
 
 uint32
 se_native_size(SeAggNative native)
 {
-	switch (family_of(native))
+	switch (se_native_family(native))
 	{
-		case FAMILY_COUNT:
-			return sizeof(CountAcc);
-		case FAMILY_INT_SUM:
-			return sizeof(IntSumAcc);
-		case FAMILY_WIDE_SUM:
-			return sizeof(WideSumAcc);
-		case FAMILY_FLOAT_SUM:
-			return sizeof(FloatSumAcc);
-		case FAMILY_NUMERIC_SUM:
-			return sizeof(NumericSumAcc);
-		case FAMILY_VALUE:
-			return sizeof(ValueAcc);
-		case FAMILY_REFERENCE:
+		case SE_FAMILY_COUNT:
+			return sizeof(SeCountAcc);
+		case SE_FAMILY_INT_SUM:
+			return sizeof(SeIntSumAcc);
+		case SE_FAMILY_WIDE_SUM:
+			return sizeof(SeWideSumAcc);
+		case SE_FAMILY_FLOAT_SUM:
+			return sizeof(SeFloatSumAcc);
+		case SE_FAMILY_NUMERIC_SUM:
+			return sizeof(SeNumericSumAcc);
+		case SE_FAMILY_VALUE:
+			return sizeof(SeValueAcc);
+		case SE_FAMILY_REFERENCE:
 			return sizeof(SeAggBlob);
 	}
 	pg_unreachable();
@@ -195,11 +143,11 @@ se_native_size(SeAggNative native)
 	FOR_EACH_VALUE(AccType, home->env->current_row = rows[i]; body)
 
 #define INT_SUM(get) \
-	FOR_EACH_VALUE(IntSumAcc, acc->sum = add_wrapping(acc->sum, get(value)); acc->n++)
+	FOR_EACH_VALUE(SeIntSumAcc, acc->sum = add_wrapping(acc->sum, get(value)); acc->n++)
 
 /* Keep the old value only if it is strictly better. */
 #define BEST(get, old_is_better) \
-	FOR_EACH_VALUE(ValueAcc, \
+	FOR_EACH_VALUE(SeValueAcc, \
 		if (acc->n++ == 0 || !(old_is_better(get(acc->value), get(value)))) \
 			acc->value = value)
 
@@ -219,10 +167,10 @@ se_native_apply(const SeAggSlot *slot, SeAggHome *home, const SeBatch *batch,
 			break;
 		case SE_NATIVE_COUNT_STAR:
 			for (int i = 0; i < n; i++)
-				((CountAcc *) (accs[i] + slot->offset))->n++;
+				((SeCountAcc *) (accs[i] + slot->offset))->n++;
 			break;
 		case SE_NATIVE_COUNT:
-			FOR_EACH_VALUE(CountAcc, ((void) value, acc->n++));
+			FOR_EACH_VALUE(SeCountAcc, ((void) value, acc->n++));
 			break;
 		case SE_NATIVE_SUM_INT2:
 		case SE_NATIVE_AVG_INT2:
@@ -234,31 +182,31 @@ se_native_apply(const SeAggSlot *slot, SeAggHome *home, const SeBatch *batch,
 			break;
 		case SE_NATIVE_SUM_INT8:
 		case SE_NATIVE_AVG_INT8:
-			FOR_EACH_VALUE(WideSumAcc,
+			FOR_EACH_VALUE(SeWideSumAcc,
 						   (add_wide(acc, (uint64) DatumGetInt64(value), DatumGetInt64(value) < 0 ? -1 : 0),
 							acc->n++));
 			break;
 		case SE_NATIVE_SUM_FLOAT4:
-			FOR_EACH_RISKY_VALUE(FloatSumAcc,
+			FOR_EACH_RISKY_VALUE(SeFloatSumAcc,
 								 acc->sum = acc->n++ == 0 ? DatumGetFloat4(value)
 								 : float4_pl((float4) acc->sum, DatumGetFloat4(value)));
 			break;
 		case SE_NATIVE_SUM_FLOAT8:
-			FOR_EACH_RISKY_VALUE(FloatSumAcc,
+			FOR_EACH_RISKY_VALUE(SeFloatSumAcc,
 								 acc->sum = acc->n++ == 0 ? DatumGetFloat8(value)
 								 : float8_pl(acc->sum, DatumGetFloat8(value)));
 			break;
 		case SE_NATIVE_AVG_FLOAT4:
-			FOR_EACH_RISKY_VALUE(FloatSumAcc,
+			FOR_EACH_RISKY_VALUE(SeFloatSumAcc,
 								 (acc->sum = float8_pl(acc->sum, (float8) DatumGetFloat4(value)), acc->n++));
 			break;
 		case SE_NATIVE_AVG_FLOAT8:
-			FOR_EACH_RISKY_VALUE(FloatSumAcc,
+			FOR_EACH_RISKY_VALUE(SeFloatSumAcc,
 								 (acc->sum = float8_pl(acc->sum, DatumGetFloat8(value)), acc->n++));
 			break;
 		case SE_NATIVE_SUM_NUMERIC:
 		case SE_NATIVE_AVG_NUMERIC:
-			FOR_EACH_RISKY_VALUE(NumericSumAcc, (take_numeric(home, acc, value), acc->n++));
+			FOR_EACH_RISKY_VALUE(SeNumericSumAcc, (take_numeric(home, acc, value), acc->n++));
 			break;
 		case SE_NATIVE_MIN_INT2:
 			BEST(DatumGetInt16, LESS);
@@ -311,23 +259,23 @@ se_native_merge(const SeAggSlot *slot, SeAggHome *home, char *to, const char *fr
 {
 	to += slot->offset;
 	from += slot->offset;
-	switch (family_of(slot->native))
+	switch (se_native_family(slot->native))
 	{
-		case FAMILY_COUNT:
-			((CountAcc *) to)->n += ((const CountAcc *) from)->n;
+		case SE_FAMILY_COUNT:
+			((SeCountAcc *) to)->n += ((const SeCountAcc *) from)->n;
 			return;
-		case FAMILY_INT_SUM:
-			((IntSumAcc *) to)->sum = add_wrapping(((IntSumAcc *) to)->sum, ((const IntSumAcc *) from)->sum);
-			((IntSumAcc *) to)->n += ((const IntSumAcc *) from)->n;
+		case SE_FAMILY_INT_SUM:
+			((SeIntSumAcc *) to)->sum = add_wrapping(((SeIntSumAcc *) to)->sum, ((const SeIntSumAcc *) from)->sum);
+			((SeIntSumAcc *) to)->n += ((const SeIntSumAcc *) from)->n;
 			return;
-		case FAMILY_WIDE_SUM:
-			add_wide((WideSumAcc *) to, ((const WideSumAcc *) from)->low, ((const WideSumAcc *) from)->high);
-			((WideSumAcc *) to)->n += ((const WideSumAcc *) from)->n;
+		case SE_FAMILY_WIDE_SUM:
+			add_wide((SeWideSumAcc *) to, ((const SeWideSumAcc *) from)->low, ((const SeWideSumAcc *) from)->high);
+			((SeWideSumAcc *) to)->n += ((const SeWideSumAcc *) from)->n;
 			return;
-		case FAMILY_FLOAT_SUM:
+		case SE_FAMILY_FLOAT_SUM:
 			{
-				FloatSumAcc *a = (FloatSumAcc *) to;
-				const FloatSumAcc *b = (const FloatSumAcc *) from;
+				SeFloatSumAcc *a = (SeFloatSumAcc *) to;
+				const SeFloatSumAcc *b = (const SeFloatSumAcc *) from;
 
 				if (b->n == 0)
 					return;
@@ -340,12 +288,12 @@ se_native_merge(const SeAggSlot *slot, SeAggHome *home, char *to, const char *fr
 				a->n += b->n;
 				return;
 			}
-		case FAMILY_NUMERIC_SUM:
-			if (((const NumericSumAcc *) from)->n == 0)
+		case SE_FAMILY_NUMERIC_SUM:
+			if (((const SeNumericSumAcc *) from)->n == 0)
 				return;
 			{
-				NumericSumAcc *a = (NumericSumAcc *) to;
-				const NumericSumAcc *b = (const NumericSumAcc *) from;
+				SeNumericSumAcc *a = (SeNumericSumAcc *) to;
+				const SeNumericSumAcc *b = (const SeNumericSumAcc *) from;
 
 				take_units(home, a, wide_value(b->low, b->high), b->scale);
 				if (b->rest.used > 0)
@@ -353,10 +301,10 @@ se_native_merge(const SeAggSlot *slot, SeAggHome *home, char *to, const char *fr
 				a->n += b->n;
 				return;
 			}
-		case FAMILY_VALUE:
+		case SE_FAMILY_VALUE:
 			{
-				ValueAcc   *a = (ValueAcc *) to;
-				const ValueAcc *b = (const ValueAcc *) from;
+				SeValueAcc *a = (SeValueAcc *) to;
+				const SeValueAcc *b = (const SeValueAcc *) from;
 
 				if (b->n == 0)
 					return;
@@ -365,7 +313,7 @@ se_native_merge(const SeAggSlot *slot, SeAggHome *home, char *to, const char *fr
 				a->n += b->n;
 				return;
 			}
-		case FAMILY_REFERENCE:
+		case SE_FAMILY_REFERENCE:
 			if (((const SeAggBlob *) from)->used > 0)
 				take_reference(slot, home, (SeAggBlob *) to,
 							   PointerGetDatum(((const SeAggBlob *) from)->bytes));
@@ -379,13 +327,13 @@ se_native_final(const SeAggSlot *slot, const char *acc, bool *isnull)
 {
 	acc += slot->offset;
 	*isnull = false;
-	switch (family_of(slot->native))
+	switch (se_native_family(slot->native))
 	{
-		case FAMILY_COUNT:
-			return Int64GetDatum(((const CountAcc *) acc)->n);
-		case FAMILY_INT_SUM:
+		case SE_FAMILY_COUNT:
+			return Int64GetDatum(((const SeCountAcc *) acc)->n);
+		case SE_FAMILY_INT_SUM:
 			{
-				const IntSumAcc *a = (const IntSumAcc *) acc;
+				const SeIntSumAcc *a = (const SeIntSumAcc *) acc;
 
 				*isnull = a->n == 0;
 				if (*isnull)
@@ -394,9 +342,9 @@ se_native_final(const SeAggSlot *slot, const char *acc, bool *isnull)
 					return Int64GetDatum(a->sum);
 				return quotient(int64_to_numeric(a->sum), a->n);
 			}
-		case FAMILY_WIDE_SUM:
+		case SE_FAMILY_WIDE_SUM:
 			{
-				const WideSumAcc *a = (const WideSumAcc *) acc;
+				const SeWideSumAcc *a = (const SeWideSumAcc *) acc;
 
 				*isnull = a->n == 0;
 				if (*isnull)
@@ -405,9 +353,9 @@ se_native_final(const SeAggSlot *slot, const char *acc, bool *isnull)
 					return NumericGetDatum(wide_to_numeric(a));
 				return quotient(wide_to_numeric(a), a->n);
 			}
-		case FAMILY_FLOAT_SUM:
+		case SE_FAMILY_FLOAT_SUM:
 			{
-				const FloatSumAcc *a = (const FloatSumAcc *) acc;
+				const SeFloatSumAcc *a = (const SeFloatSumAcc *) acc;
 
 				*isnull = a->n == 0;
 				if (*isnull)
@@ -418,9 +366,9 @@ se_native_final(const SeAggSlot *slot, const char *acc, bool *isnull)
 					return Float8GetDatum(a->sum);
 				return Float8GetDatum(a->sum / (float8) a->n);
 			}
-		case FAMILY_NUMERIC_SUM:
+		case SE_FAMILY_NUMERIC_SUM:
 			{
-				const NumericSumAcc *a = (const NumericSumAcc *) acc;
+				const SeNumericSumAcc *a = (const SeNumericSumAcc *) acc;
 				Numeric		sum;
 
 				*isnull = a->n == 0;
@@ -432,10 +380,10 @@ se_native_final(const SeAggSlot *slot, const char *acc, bool *isnull)
 					return quotient(sum, a->n);
 				return NumericGetDatum(sum);
 			}
-		case FAMILY_VALUE:
-			*isnull = ((const ValueAcc *) acc)->n == 0;
-			return ((const ValueAcc *) acc)->value;
-		case FAMILY_REFERENCE:
+		case SE_FAMILY_VALUE:
+			*isnull = ((const SeValueAcc *) acc)->n == 0;
+			return ((const SeValueAcc *) acc)->value;
+		case SE_FAMILY_REFERENCE:
 			{
 				const SeAggBlob *a = (const SeAggBlob *) acc;
 				char	   *copy;
@@ -451,145 +399,9 @@ se_native_final(const SeAggSlot *slot, const char *acc, bool *isnull)
 	pg_unreachable();
 }
 
-/* 128 bits: 1 if they fit into 64 and one varint, else 0 and 16 bytes. */
-static void
-save_wide(uint64 low, int64 high, StringInfo out)
-{
-	bool		small = high == (int64) low >> 63;
-
-	se_record_put_u8(out, small);
-	if (small)
-		se_record_put_signed(out, (int64) low);
-	else
-	{
-		se_record_put_i64(out, (int64) low);
-		se_record_put_i64(out, high);
-	}
-}
-
-static void
-load_wide(SeRecordReader *reader, uint64 *low, int64 *high)
-{
-	if (se_record_u8(reader))
-	{
-		*low = (uint64) se_record_signed(reader);
-		*high = (int64) *low >> 63;
-	}
-	else
-	{
-		*low = (uint64) se_record_i64(reader);
-		*high = se_record_i64(reader);
-	}
-}
-
-/* Counts and sums as varints, the rest as its bytes: pg_upgrade keeps these formats. */
-void
-se_native_save(const SeAggSlot *slot, const char *acc, StringInfo out)
-{
-	acc += slot->offset;
-	switch (family_of(slot->native))
-	{
-		case FAMILY_COUNT:
-			se_record_put_signed(out, ((const CountAcc *) acc)->n);
-			return;
-		case FAMILY_INT_SUM:
-			se_record_put_signed(out, ((const IntSumAcc *) acc)->n);
-			se_record_put_signed(out, ((const IntSumAcc *) acc)->sum);
-			return;
-		case FAMILY_WIDE_SUM:
-			se_record_put_signed(out, ((const WideSumAcc *) acc)->n);
-			save_wide(((const WideSumAcc *) acc)->low, ((const WideSumAcc *) acc)->high, out);
-			return;
-		case FAMILY_FLOAT_SUM:
-			se_record_put_signed(out, ((const FloatSumAcc *) acc)->n);
-			appendBinaryStringInfo(out, (const char *) &((const FloatSumAcc *) acc)->sum, sizeof(float8));
-			return;
-		case FAMILY_NUMERIC_SUM:
-			{
-				const NumericSumAcc *a = (const NumericSumAcc *) acc;
-
-				se_record_put_signed(out, a->n);
-				save_wide(a->low, a->high, out);
-				se_record_put_signed(out, a->scale);
-				se_record_put_u32(out, a->rest.used);
-				appendBinaryStringInfo(out, a->rest.bytes, (int) a->rest.used);
-				return;
-			}
-		case FAMILY_VALUE:
-			se_record_put_signed(out, ((const ValueAcc *) acc)->n);
-			se_record_put_signed(out, (int64) ((const ValueAcc *) acc)->value);
-			return;
-		case FAMILY_REFERENCE:
-			se_record_put_u32(out, ((const SeAggBlob *) acc)->used);
-			appendBinaryStringInfo(out, ((const SeAggBlob *) acc)->bytes,
-								   (int) ((const SeAggBlob *) acc)->used);
-			return;
-	}
-}
-
-static void
-load_blob(SeAggHome *home, SeAggBlob *blob, SeRecordReader *reader)
-{
-	uint32		size = se_record_u32(reader);
-	const char *bytes = se_record_bytes(reader, size);
-	char		aligned[8] = {0};
-
-	blob->used = 0;
-	if (size == 0)
-		return;
-	memcpy(aligned, bytes, Min(size, sizeof(aligned)));
-	if (VARATT_IS_EXTERNAL(aligned) || (!VARATT_IS_1B(aligned) && size < VARHDRSZ) ||
-		VARSIZE_ANY(aligned) != size)
-		se_record_corrupted();
-	se_agg_blob_set(home->arena, blob, bytes, size);
-}
-
-void
-se_native_load(const SeAggSlot *slot, SeAggHome *home, char *acc, SeRecordReader *reader)
-{
-	acc += slot->offset;
-	switch (family_of(slot->native))
-	{
-		case FAMILY_COUNT:
-			((CountAcc *) acc)->n = se_record_signed(reader);
-			return;
-		case FAMILY_INT_SUM:
-			((IntSumAcc *) acc)->n = se_record_signed(reader);
-			((IntSumAcc *) acc)->sum = se_record_signed(reader);
-			return;
-		case FAMILY_WIDE_SUM:
-			((WideSumAcc *) acc)->n = se_record_signed(reader);
-			load_wide(reader, &((WideSumAcc *) acc)->low, &((WideSumAcc *) acc)->high);
-			return;
-		case FAMILY_FLOAT_SUM:
-			((FloatSumAcc *) acc)->n = se_record_signed(reader);
-			memcpy(&((FloatSumAcc *) acc)->sum, se_record_bytes(reader, sizeof(float8)), sizeof(float8));
-			return;
-		case FAMILY_NUMERIC_SUM:
-			{
-				NumericSumAcc *a = (NumericSumAcc *) acc;
-
-				a->n = se_record_signed(reader);
-				load_wide(reader, &a->low, &a->high);
-				a->scale = se_record_signed(reader);
-				if (a->scale < 0 || a->scale > SE_NUMERIC_MAX_SCALE)
-					se_record_corrupted();
-				load_blob(home, &a->rest, reader);
-				return;
-			}
-		case FAMILY_VALUE:
-			((ValueAcc *) acc)->n = se_record_signed(reader);
-			((ValueAcc *) acc)->value = (Datum) se_record_signed(reader);
-			return;
-		case FAMILY_REFERENCE:
-			load_blob(home, (SeAggBlob *) acc, reader);
-			return;
-	}
-}
-
 /* One more value; the count is the caller's. */
 static void
-take_numeric(SeAggHome *home, NumericSumAcc *acc, Datum value)
+take_numeric(SeAggHome *home, SeNumericSumAcc *acc, Datum value)
 {
 	int128		units;
 	int			scale;
@@ -601,7 +413,7 @@ take_numeric(SeAggHome *home, NumericSumAcc *acc, Datum value)
 }
 
 static void
-take_units(SeAggHome *home, NumericSumAcc *acc, int128 units, int64 scale)
+take_units(SeAggHome *home, SeNumericSumAcc *acc, int128 units, int64 scale)
 {
 	int128		sum;
 
@@ -617,7 +429,7 @@ take_units(SeAggHome *home, NumericSumAcc *acc, int128 units, int64 scale)
 
 /* The sum's display scale is the largest of its values', as in PostgreSQL. */
 static void
-take_rest(SeAggHome *home, NumericSumAcc *acc, Datum value)
+take_rest(SeAggHome *home, SeNumericSumAcc *acc, Datum value)
 {
 	Datum		sum;
 
@@ -631,7 +443,7 @@ take_rest(SeAggHome *home, NumericSumAcc *acc, Datum value)
 
 /* Both parts, in the current context. */
 static Numeric
-numeric_sum_of(const NumericSumAcc *acc)
+numeric_sum_of(const SeNumericSumAcc *acc)
 {
 	Numeric		sum = se_numeric_from_units(wide_value(acc->low, acc->high), (int) acc->scale);
 
@@ -703,7 +515,7 @@ take_reference(const SeAggSlot *slot, SeAggHome *home, SeAggBlob *acc, Datum val
 
 /* 128 bits as numeric: in two parts of at most 18 digits and a rest, each an int64. */
 static Numeric
-wide_to_numeric(const WideSumAcc *acc)
+wide_to_numeric(const SeWideSumAcc *acc)
 {
 	const int64 part = INT64CONST(1000000000000000000);
 	int128		sum = wide_value(acc->low, acc->high);
