@@ -22,7 +22,7 @@
 #include "common/int.h"
 #include "miscadmin.h"
 #include "operators/operators.h"
-#include "operators/session_internal.h"
+#include "operators/session_list.h"
 #include "time/gap.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
@@ -259,7 +259,7 @@ find_anchors(SeSessionAgg *agg, SeBatch *batch, int n)
 
 	se_table_get_rows(agg->current->anchors, agg->hashes, agg->key_values, agg->key_nulls, n, agg->anchors);
 	for (int i = 0; i < n; i++)
-		__builtin_prefetch(((SeSessionList *) se_entry_payload(agg->current->anchors, agg->anchors[i]))->one, 1);
+		__builtin_prefetch(((SeSessionList *) se_entry_payload(agg->current->anchors, agg->anchors[i]))->only.one, 1);
 	for (int i = 0; i < n && agg->old != NULL; i++)
 	{
 		SeEntry    *old_anchor = se_table_find(agg->old->anchors, agg->hashes[i],
@@ -276,14 +276,12 @@ static bool
 touches_ended(SeSessionAgg *agg, SeBatch *batch, int row, SeEntry *anchor)
 {
 	SeSessionList *list = (SeSessionList *) se_entry_payload(agg->current->anchors, anchor);
-	uint32		n;
-	SeSession **sessions = se_session_list(list, &n);
-	uint32		first;
+	SeSession  *session = se_session_list_first(list);
 
-	if (n == 0 || sessions[0]->end >= batch->wm[row])
+	if (session == NULL || session->end >= batch->wm[row])
 		return false;
-	first = se_session_first_touching(list, DatumGetTimestamp(se_batch_values(batch, row)[agg->node->time_column]));
-	return first < n && sessions[first]->end < batch->wm[row];
+	session = se_session_list_find(list, DatumGetTimestamp(se_batch_values(batch, row)[agg->node->time_column]));
+	return session != NULL && session->end < batch->wm[row];
 }
 
 /* Find or make the session of the i-th row that has one; it waits for apply_pending. */
@@ -296,12 +294,9 @@ place_row(SeSessionAgg *agg, SeBatch *batch, int i)
 	SeSessionList *list = (SeSessionList *) se_entry_payload(agg->current->anchors, anchor);
 	SeTime		start = DatumGetTimestamp(se_batch_values(batch, row)[agg->node->time_column]);
 	SeTime		end = agg->ends[row];
-	uint32		first = se_session_first_touching(list, start);
-	uint32		n;
-	SeSession **sessions = se_session_list(list, &n);
-	SeSession  *session;
+	SeSession  *session = se_session_list_find(list, start);
 
-	if (first == n || sessions[first]->start > end)
+	if (session == NULL || session->start > end)
 	{
 		if (end < batch->wm[row] && !SE_FAULT_WRONG("wrong-late-check-off"))
 		{
@@ -313,14 +308,15 @@ place_row(SeSessionAgg *agg, SeBatch *batch, int i)
 	}
 	else
 	{
-		session = sessions[first];
-		if (first + 1 < n && sessions[first + 1]->start <= end)
+		SeSession  *next = session->end < end ? se_session_list_next(list, session) : NULL;
+
+		if (next != NULL && next->start <= end)
 		{
 			apply_pending(agg, batch);
 			agg->op.env->current_row = row; /* it is this row whose joining may fail */
-			while (sessions = se_session_list(list, &n),
-				   first + 1 < n && sessions[first + 1]->start <= end)
-				join_sessions(agg, session, sessions[first + 1]);
+			do
+				join_sessions(agg, session, next);
+			while ((next = se_session_list_next(list, session)) != NULL && next->start <= end);
 		}
 		session->start = Min(session->start, start);
 		session->end = Max(session->end, end);

@@ -3,7 +3,8 @@
  *		What the files of the session aggregate share.
  *
  *	session_agg.c	rows into sessions, watermarks, and the operator's callbacks
- *	session_key.c	the open sessions of a key, in order; generations
+ *	session_list.c	the open sessions of a key, in order
+ *	session_key.c	one session more or less; generations
  *	session_state.c	records: snapshot, rewrite, restore
  *
  * Words: a *session* is [start, end]; each row is [time, time + gap], and rows of a key
@@ -44,13 +45,19 @@ typedef struct SeSession
 
 #define SE_SESSION_SAVED (2 * sizeof(SeTime))
 
-/* The payload of an anchor. */
+/* The payload of an anchor (session_list.c). */
 typedef struct SeSessionList
 {
-	uint32		n;
+	uint32		n;				/* sessions */
+	uint32		nblocks;		/* 0: `one` has the only session, if there is one */
+	uint32		first;			/* of many */
 	uint32		room;			/* of many */
-	SeSession  *one;			/* if there is one only */
-	SeSession **many;
+	union
+	{
+		SeSession  *one;
+		struct SeSessionBlock *block;
+	}			only;
+	struct SeSessionBlock **many;	/* NULL: there is one block, or none */
 } SeSessionList;
 
 typedef struct SeSessionGeneration
@@ -123,8 +130,6 @@ se_session_acc(const SeSessionAgg *agg, const SeSession *session)
 extern void se_session_agg_publish(SeSessionAgg *agg);
 
 /* session_key.c: one session more or less */
-extern SeSession **se_session_list(SeSessionList *list, uint32 *n);
-extern uint32 se_session_first_touching(SeSessionList *list, SeTime start);
 extern SeSession *se_session_open(SeSessionAgg *agg, SeSessionGeneration *generation, SeEntry *anchor,
 								  const Datum *keys, const bool *nulls, SeTime start, SeTime end);
 extern void se_session_link(SeSessionAgg *agg, SeSessionGeneration *generation, SeEntry *anchor, SeSession *session);

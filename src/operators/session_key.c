@@ -1,9 +1,6 @@
 /*
  * operators/session_key.c
- *		The open sessions of a key, in order of time; and generations of them.
- *
- * Sessions of a key never touch, so they are in order of their starts and of their ends
- * alike, and the ones a row touches are found by bisection. Most keys have one.
+ *		One session more or less; and generations of sessions.
  *
  * Entries of a table are not used twice. When twice as many of a generation's are gone as open,
  * a new one is begun; with every batch some keys of the old one move over, those
@@ -12,43 +9,13 @@
  */
 #include "postgres.h"
 
-#include "operators/session_internal.h"
+#include "operators/session_list.h"
 
 /* So many times more than open must be gone; and in a small one so many. */
 #define GONE_PER_OPEN 2
 #define LEAST_GONE 1024
 
-static void insert_at(SeSessionGeneration *generation, SeSessionList *list, uint32 at, SeSession *session);
-static void unlink_session(SeSession *session);
 static void copy_session(SeSessionAgg *agg, SeSession *from, SeEntry *anchor);
-
-/* The sessions of an anchor, as an array. */
-SeSession **
-se_session_list(SeSessionList *list, uint32 *n)
-{
-	*n = list->n;
-	return list->n == 1 ? &list->one : list->many;
-}
-
-/* The first session that ends at `start` or later. */
-uint32
-se_session_first_touching(SeSessionList *list, SeTime start)
-{
-	uint32		high;
-	SeSession **sessions = se_session_list(list, &high);
-	uint32		low = 0;
-
-	while (low < high)
-	{
-		uint32		middle = (low + high) / 2;
-
-		if (sessions[middle]->end >= start)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low;
-}
 
 /*
  * A new session without rows. Its keys are those of its own first row: the anchor's, which may come
@@ -85,59 +52,19 @@ se_session_link(SeSessionAgg *agg, SeSessionGeneration *generation, SeEntry *anc
 
 	session->generation = generation;
 	session->anchor = anchor;
-	insert_at(generation, list, se_session_first_touching(list, session->start), session);
+	se_session_list_insert(list, generation->home->arena, session);
 	se_timers_add(&agg->timers, session->end, session);
-}
-
-static void
-insert_at(SeSessionGeneration *generation, SeSessionList *list, uint32 at, SeSession *session)
-{
-	if (list->n == 0)
-	{
-		list->one = session;
-		list->n = 1;
-		return;
-	}
-	if (list->n + 1 > list->room)
-	{
-		uint32		room = Max(4, list->room * 2);
-		SeSession **many = se_arena_block(generation->home->arena, room * sizeof(SeSession *));
-		uint32		n;
-
-		memcpy(many, se_session_list(list, &n), list->n * sizeof(SeSession *));
-		if (list->many != NULL)
-			se_arena_block_free(generation->home->arena, list->many);
-		list->many = many;
-		list->room = room;
-	}
-	else if (list->n == 1)
-		list->many[0] = list->one;
-	memmove(list->many + at + 1, list->many + at, (list->n - at) * sizeof(SeSession *));
-	list->many[at] = session;
-	list->n++;
 }
 
 /* The session is over, or part of another one. */
 void
 se_session_close(SeSessionAgg *agg, SeSession *session)
 {
-	unlink_session(session);
-	se_agg_home_remove(session->generation->home, session->entry);
-}
+	SeSessionGeneration *generation = session->generation;
 
-static void
-unlink_session(SeSession *session)
-{
-	SeSessionList *list = (SeSessionList *) se_entry_payload(session->generation->anchors, session->anchor);
-	uint32		n;
-	SeSession **sessions = se_session_list(list, &n);
-	uint32		at = se_session_first_touching(list, session->end);
-
-	Assert(at < n && sessions[at] == session);
-	memmove(sessions + at, sessions + at + 1, (n - at - 1) * sizeof(SeSession *));
-	list->n--;
-	if (list->n == 1)
-		list->one = list->many[0];
+	se_session_list_remove((SeSessionList *) se_entry_payload(generation->anchors, session->anchor),
+						   generation->home->arena, session);
+	se_agg_home_remove(generation->home, session->entry);
 }
 
 SeSessionGeneration *
@@ -167,12 +94,13 @@ void
 se_session_move_key(SeSessionAgg *agg, SeEntry *old_anchor, SeEntry *anchor)
 {
 	SeSessionList *list = (SeSessionList *) se_entry_payload(agg->old->anchors, old_anchor);
-	uint32		n;
-	SeSession **sessions = se_session_list(list, &n);
+	SeSession  *session;
 
-	for (uint32 i = 0; i < n; i++)
-		copy_session(agg, sessions[i], anchor);
-	list->n = 0;
+	while ((session = se_session_list_first(list)) != NULL)
+	{
+		copy_session(agg, session, anchor);
+		se_session_list_remove(list, agg->old->home->arena, session);
+	}
 }
 
 static void

@@ -14,7 +14,7 @@
  */
 #include "postgres.h"
 
-#include "operators/session_internal.h"
+#include "operators/session_list.h"
 #include "utils/memutils.h"
 
 #define SORT_META 'M'
@@ -234,9 +234,7 @@ link_sessions(SeSessionAgg *agg, SeSessionGeneration *generation)
 		SeSession  *session = se_session_of_entry(agg, generation, entry);
 		SeEntry    *anchor;
 		SeSessionList *list;
-		SeSession **sessions;
-		uint32		at;
-		uint32		n;
+		SeSession  *next;
 
 		if (!(entry->flags & SE_ENTRY_USED))
 			continue;
@@ -246,9 +244,8 @@ link_sessions(SeSessionAgg *agg, SeSessionGeneration *generation)
 		anchor = se_table_get(generation->anchors, se_keys_hash(agg->keys, values, entry->nulls),
 							  values, entry->nulls);
 		list = (SeSessionList *) se_entry_payload(generation->anchors, anchor);
-		at = se_session_first_touching(list, session->start);
-		sessions = se_session_list(list, &n);
-		if (at < n && sessions[at]->start <= session->end)
+		next = se_session_list_find(list, session->start);
+		if (next != NULL && next->start <= session->end)
 			se_record_corrupted();	/* sessions of a key never touch */
 		session->entry = entry;
 		se_session_link(agg, generation, anchor, session);

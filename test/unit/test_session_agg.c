@@ -444,6 +444,58 @@ SE_TEST(a_row_joins_all_sessions_it_touches)
 	}
 }
 
+/* One key with very many open sessions, whatever the order of their rows: this ends soon, and in order. */
+SE_TEST(a_key_may_have_very_many_open_sessions)
+{
+	const int	n = 100003;		/* a prime */
+
+	for (int order = 0; order < 3; order++)
+	{
+		SeSessionAggNode *node = new_node(5);
+		SeOperatorEnv *env = new_env();
+		Sink	   *sink = palloc0(sizeof(Sink));
+		SeBatch    *batch = se_batch_new(CurrentMemoryContext, input_desc(), 1000);
+		SeOperator *op;
+		uint64		most;
+
+		se_batch_rows = 1000;
+		se_op_init(&sink->op, &sink_ops, 2, 1, env, NULL);
+		sink->behind = 1;
+		op = start(node, env, sink, NULL);
+		for (int i = 0; i < n; i++)
+		{
+			int			place = order == 0 ? i : order == 1 ? n - i : (int) ((int64) i * 40009 % n);
+			Row			row = {7, 1, (SeTime) place * 10, 0, SE_TIME_MIN};
+
+			fill(batch, &row, SE_TIME_MIN);
+			if (batch->nrows < 1000 && i + 1 < n)
+				continue;
+			se_op_push(op, 0, batch);
+			se_batch_reset(batch);
+		}
+		SE_CHECK_INT(op->state_entries, n);
+		most = op->state_bytes;
+		/* every second gap is filled: three are one, from the middle on */
+		for (int i = 0; i < n / 4; i++)
+		{
+			Row			row = {7, 1, (SeTime) (i + n / 8) * 20 + 5, 0, SE_TIME_MIN};
+
+			fill(batch, &row, SE_TIME_MIN);
+			if (batch->nrows < 1000 && i + 1 < n / 4)
+				continue;
+			se_op_push(op, 0, batch);
+			se_batch_reset(batch);
+		}
+		SE_CHECK_INT(op->state_entries, n - n / 4);
+		SE_CHECK(op->state_bytes < 2 * most);
+		sink->now = SE_TIME_MAX;
+		se_op_watermark(op, 0, SE_TIME_MAX);
+		SE_CHECK_INT(sink->n, n - n / 4);
+		for (int i = 1; i < sink->n; i++)
+			SE_CHECK(sink->results[i - 1].end < sink->results[i].start);
+	}
+}
+
 SE_TEST(state_of_one_unit_restored_as_two_by_key_group_gives_the_same_results)
 {
 	SeSessionAggNode *node = new_node(6);
