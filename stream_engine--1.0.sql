@@ -119,6 +119,15 @@ CREATE TABLE stream_engine.dead_letter_rows (
     PRIMARY KEY (relation, id)
 );
 
+-- Rows that options of a stream left out while they were written (meta/dropped_rows.c): a count is a sum of rows.
+CREATE TABLE stream_engine.dropped_row_counts (
+    stream  regclass NOT NULL,
+    reason  text NOT NULL,
+    rows    bigint NOT NULL,
+    first   timestamptz NOT NULL,
+    last    timestamptz NOT NULL
+) WITH (fillfactor = 30);
+
 -- Rows of views that a restore does not have are left out.
 CREATE FUNCTION stream_engine.take_restored_row() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', 'stream_engine_take_restored_row';
@@ -402,6 +411,12 @@ CREATE VIEW stream_engine.streams WITH (security_barrier) AS
          CROSS JOIN (SELECT CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_lsn() END AS lsn) e
     WHERE pg_has_role(c.relowner, 'USAGE') OR pg_has_role('pg_read_all_stats', 'USAGE');
 
+CREATE VIEW stream_engine.dropped_rows WITH (security_barrier) AS
+    SELECT d.stream, d.reason, sum(d.rows)::bigint AS rows, min(d.first) AS first, max(d.last) AS last
+    FROM stream_engine.dropped_row_counts d JOIN pg_catalog.pg_class c ON c.oid = d.stream
+    WHERE pg_has_role(c.relowner, 'USAGE') OR pg_has_role('pg_read_all_stats', 'USAGE')
+    GROUP BY d.stream, d.reason;
+
 CREATE VIEW stream_engine.checkpoints WITH (security_barrier) AS
     SELECT j.job::regclass AS view, p.unit, p.attempt, p.last_chunk,
            l.commits, l.commit_time, l.written_bytes,
@@ -440,4 +455,4 @@ COMMENT ON FUNCTION stream_engine.delete_dead_letters(regclass, bigint) IS
     'deletes the dead letters of a view or stream, up to an id if one is given, and returns how many; for its owner';
 
 GRANT SELECT ON stream_engine.jobs, stream_engine.operators, stream_engine.sources, stream_engine.streams,
-    stream_engine.checkpoints, stream_engine.errors, stream_engine.dead_letters TO PUBLIC;
+    stream_engine.checkpoints, stream_engine.errors, stream_engine.dead_letters, stream_engine.dropped_rows TO PUBLIC;

@@ -25,6 +25,7 @@ INSERT INTO hit VALUES ('/');
 SELECT * FROM reading ORDER BY taken;
 SELECT path, at <= clock_timestamp() AS at FROM hit;
 COPY (SELECT sensor, value FROM reading ORDER BY taken) TO stdout;
+ALTER FOREIGN TABLE reading OPTIONS (ADD null_time 'dead_letter', ADD max_future '5 minutes', ADD future_time 'pass');
 ALTER FOREIGN TABLE reading OPTIONS (SET watermark 'taken - interval ''10 seconds''');
 SELECT stream, rows, bytes > 0 AS bytes, oldest_row <= now() AS oldest_row, views FROM stream_engine.streams ORDER BY stream::text;
 ALTER FOREIGN TABLE reading ADD COLUMN place text NOT NULL;

@@ -40,6 +40,7 @@
 #include "foreign/foreign.h"
 #include "log/layout.h"
 #include "log/stream.h"
+#include "meta/dropped_rows.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -222,6 +223,7 @@ se_stream_ddl_dropped(Oid relation)
 {
 	(void) take_remembered(relation);
 	se_layout_remove(relation);
+	se_dropped_rows_delete(relation);
 }
 
 /* Bring a stream up to date after a statement that created or changed it. */

@@ -42,6 +42,7 @@
 #include "lib/ilist.h"
 #include "log/append.h"
 #include "log/layout.h"
+#include "log/row_bytes.h"
 #include "log/row_pack.h"
 #include "meta/drained.h"
 #include "miscadmin.h"
@@ -193,7 +194,7 @@ se_append_open(MemoryContext memory, Relation stream)
  * it, those are written and the row begins the next message.
  */
 void
-se_append_row(SeAppender *appender, TupleTableSlot *slot, uint8 kind)
+se_append_row(SeAppender *appender, TupleTableSlot *slot, uint8 kind, bool passed)
 {
 	const SeLayout *layout = appender->layout;
 	RowBuffer  *buffer;
@@ -219,6 +220,8 @@ se_append_row(SeAppender *appender, TupleTableSlot *slot, uint8 kind)
 	if (!se_row_pack_append(&buffer->rows, layout, slot->tts_values, slot->tts_isnull, kind,
 							(Size) se_max_row_size * 1024))
 		row_too_big(appender->stream, se_row_pack_size(layout, slot->tts_values, slot->tts_isnull));
+	if (passed)
+		se_row_set_passed(buffer->rows.data + before);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(appender->row_memory);
 	MyWrites.buffered += buffer->rows.maxlen - memory;

@@ -22,9 +22,9 @@ extern SeAppender *se_append_open(MemoryContext memory, Relation stream);
 
 /*
  * Pack one row. Everything that can be refused (size) is refused before anything
- * is written. The slot's values are only read.
+ * is written. The slot's values are only read. A `passed` row never moves the watermark.
  */
-extern void se_append_row(SeAppender *appender, TupleTableSlot *slot, uint8 kind);
+extern void se_append_row(SeAppender *appender, TupleTableSlot *slot, uint8 kind, bool passed);
 
 /* The node has ended; what is buffered may stay so until the transaction ends. Safe to call twice. */
 extern void se_append_close(SeAppender *appender);

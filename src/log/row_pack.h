@@ -7,7 +7,7 @@
  *	offset size
  *	0	4	length of the whole row in bytes
  *	4	1	row kind (flow/row.h)
- *	5	1	flags: bit 0 = has a null bitmap
+ *	5	1	flags: bit 0 = has a null bitmap, bit 1 = passed: it never moves the watermark
  *	6	2	offset of the data from the row's start (multiple of 8)
  *	8	..	null bitmap, bit set = NOT NULL, if flag bit 0
  *	..	..	attribute data, aligned as in a heap tuple; no TOAST pointers

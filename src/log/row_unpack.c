@@ -256,7 +256,7 @@ unpack_row(const SeUnpacker *unpacker, const char **cursor, const char *end,
 				 head->data_offset < sizeof(SeRowHead) || head->data_offset % 8 != 0 ||
 				 head->data_offset > head->length))
 		row_damaged("its length does not fit the message");
-	if (unlikely((head->flags & ~SE_ROW_HAS_NULLS) != 0 || head->kind > SE_ROW_DELETE))
+	if (unlikely((head->flags & ~(SE_ROW_HAS_NULLS | SE_ROW_PASSED)) != 0 || head->kind > SE_ROW_DELETE))
 		row_damaged("unknown flags or row kind");
 	data = row + head->data_offset;
 	size = head->length - head->data_offset;

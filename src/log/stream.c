@@ -18,7 +18,9 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_foreign_table.h"
 #include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
 #include "commands/defrem.h"
+#include "common/int.h"
 #include "foreign/foreign.h"
 #include "log/stream.h"
 #include "nodes/makefuncs.h"
@@ -35,8 +37,10 @@
 #include "utils/regproc.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
+#include "utils/timestamp.h"
 
 static const char *option_value(List *options, const char *name);
+static SeBadTimeAction action_option(List *options, const char *name);
 static void find_event_time(SeStreamInfo *info, int natts);
 static void set_locally(const char *name, const char *value);
 static bool refuse_unreplayable(Node *node, void *context);
@@ -107,6 +111,7 @@ se_stream_info(Oid relation)
 	const char *connector;
 	const char *watermark;
 	const char *timezone;
+	const char *max_future;
 	HeapTuple	tuple;
 	int			natts;
 
@@ -130,6 +135,12 @@ se_stream_info(Oid relation)
 	info->connector = pstrdup(connector ? connector : "native");
 	info->watermark = watermark ? pstrdup(watermark) : NULL;
 	info->timezone = pstrdup(timezone ? timezone : "UTC");
+	info->null_time = action_option(table->options, "null_time");
+	info->infinite_time = action_option(table->options, "infinite_time");
+	info->future_time = action_option(table->options, "future_time");
+	max_future = option_value(table->options, "max_future");
+	if (max_future == NULL || !se_stream_parse_max_future(max_future, &info->max_future))
+		info->max_future = -1;
 
 	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relation));
 	if (!HeapTupleIsValid(tuple))
@@ -154,6 +165,61 @@ option_value(List *options, const char *name)
 			return defGetString(option);
 	}
 	return NULL;
+}
+
+/* The validator has seen to it that it is a word we know. */
+static SeBadTimeAction
+action_option(List *options, const char *name)
+{
+	const char *word = option_value(options, name);
+	SeBadTimeAction action;
+
+	return word != NULL && se_stream_parse_action(word, &action) ? action : SE_BAD_TIME_ERROR;
+}
+
+bool
+se_stream_parse_action(const char *word, SeBadTimeAction *action)
+{
+	static const char *const words[] = {"error", "drop", "pass", "dead_letter"};
+
+	for (int i = 0; i < lengthof(words); i++)
+	{
+		if (strcmp(word, words[i]) == 0)
+		{
+			*action = (SeBadTimeAction) i;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool
+se_stream_parse_max_future(const char *words, int64 *length)
+{
+	Interval   *interval = DatumGetIntervalP(DirectFunctionCall3(interval_in, CStringGetDatum(words),
+																 ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1)));
+	int64		days = (int64) interval->month * DAYS_PER_MONTH + interval->day;
+
+	return !pg_mul_s64_overflow(days, USECS_PER_DAY, length) &&
+		!pg_add_s64_overflow(*length, interval->time, length) && *length >= 0;
+}
+
+SeTime
+se_stream_event_time(const SeStreamInfo *info, SeTime moment)
+{
+	if (info->event_time_type != TIMESTAMPOID || TIMESTAMP_NOT_FINITE(moment))
+		return moment;
+	return DatumGetTimestamp(DirectFunctionCall2(timestamptz_zone, CStringGetTextDatum(info->timezone),
+												 TimestampTzGetDatum(moment)));
+}
+
+SeTime
+se_stream_moment(const SeStreamInfo *info, SeTime event_time)
+{
+	if (info->event_time_type != TIMESTAMPOID || TIMESTAMP_NOT_FINITE(event_time))
+		return event_time;
+	return DatumGetTimestampTz(DirectFunctionCall2(timestamp_zone, CStringGetTextDatum(info->timezone),
+												   TimestampGetDatum(event_time)));
 }
 
 /* The first column with event_time 'true'; stream DDL refuses a second one. */

@@ -11,6 +11,15 @@
 #include "nodes/primnodes.h"
 #include "utils/relcache.h"
 
+/* What is done with a row whose event time is none, or too far in the future. */
+typedef enum SeBadTimeAction
+{
+	SE_BAD_TIME_ERROR,			/* it is refused */
+	SE_BAD_TIME_DROP,			/* it is not written, but counted */
+	SE_BAD_TIME_PASS,			/* it is written, and never moves the watermark */
+	SE_BAD_TIME_DEAD_LETTER		/* it goes to the dead letters instead */
+} SeBadTimeAction;
+
 typedef struct SeStreamInfo
 {
 	Oid			relation;
@@ -20,10 +29,24 @@ typedef struct SeStreamInfo
 	Oid			event_time_type;
 	char	   *watermark;		/* text of the option, NULL = none */
 	char	   *timezone;		/* option, default "UTC" */
+	SeBadTimeAction null_time;
+	SeBadTimeAction infinite_time;
+	SeBadTimeAction future_time;
+	int64		max_future;		/* µs that an event time may be ahead of the clock; -1 = any */
 } SeStreamInfo;
 
 /* Is the relation a foreign table of our wrapper? */
 extern bool se_stream_is(Oid relation);
+
+/* A moment in the units of the stream's event time: a `timestamp` is on the clock of the stream's zone. And back. */
+extern SeTime se_stream_event_time(const SeStreamInfo *info, SeTime moment);
+extern SeTime se_stream_moment(const SeStreamInfo *info, SeTime event_time);
+
+/* The words of options null_time, infinite_time and future_time; false if it is none of them. */
+extern bool se_stream_parse_action(const char *word, SeBadTimeAction *action);
+
+/* The length of option max_future in µs: a day has 24 hours, a month 30 days. False if it is negative or too long. */
+extern bool se_stream_parse_max_future(const char *words, int64 *length);
 
 /* The OIDs of all streams of the database. */
 extern List *se_stream_list(void);

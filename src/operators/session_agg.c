@@ -234,7 +234,7 @@ row_end(const SeSessionAgg *agg, const SeBatch *batch, int row, SeTime *end)
 	const bool *nulls = se_batch_nulls(batch, row);
 	int64		gap = agg->node->gap;
 
-	if (nulls[agg->node->time_column])
+	if (nulls[agg->node->time_column] || TIMESTAMP_NOT_FINITE(DatumGetTimestamp(values[agg->node->time_column])))
 		return false;
 	if (agg->node->gap_column >= 0)
 	{

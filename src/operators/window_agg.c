@@ -225,6 +225,8 @@ slice_of_row(SeWindowAgg *agg, SeBatch *batch, int row)
 	if (nulls[node->time_column])
 		return NULL;
 	ts = DatumGetTimestamp(values[node->time_column]);
+	if (TIMESTAMP_NOT_FINITE(ts))
+		return NULL;
 	slice = slice_of_time(agg, ts);
 	if (slice == NULL || batch->wm[row] >= slice->first_end)
 	{

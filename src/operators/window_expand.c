@@ -6,7 +6,7 @@
  * aggregate itself; lateness is not judged here but by whoever closes windows, so that
  * a row keeps its stamp and its event time in all its copies.
  *
- * A row without a time has no windows; what the SQL functions refuse is refused with
+ * A row without a time, or with an infinite one, has no windows; what the SQL functions refuse is refused with
  * the same error. The row's values are not copied: the copies point to them.
  */
 #include "postgres.h"
@@ -142,9 +142,7 @@ expand_row(WindowExpand *expand, const SeBatch *batch, int row)
 		return;
 	ts = DatumGetTimestamp(values[expand->time_column]);
 	if (TIMESTAMP_NOT_FINITE(ts))
-		ereport(ERROR,
-				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
-				 errmsg("an infinite time belongs to no window")));
+		return;
 
 	if (ts < expand->from || ts >= expand->to)
 		find_windows(expand, ts);

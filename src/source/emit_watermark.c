@@ -13,29 +13,17 @@
 #include "access/table.h"
 #include "base/se.h"
 #include "base/shmem.h"
-#include "catalog/pg_type.h"
 #include "log/append.h"
 #include "log/stream.h"
+#include "source/event_time.h"
 #include "miscadmin.h"
 #include "tcop/utility.h"
 #include "utils/acl.h"
-#include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/timestamp.h"
 
 SE_FUNCTION_INFO_V1(stream_engine_emit_watermark);
-
-/* The watermark in the stream's own units: a `timestamp` event time has the stream's zone. */
-static SeTime
-event_time_of(const SeStreamInfo *info, TimestampTz ts)
-{
-	if (info->event_time_type != TIMESTAMPOID || TIMESTAMP_NOT_FINITE(ts))
-		return ts;
-	return DatumGetTimestamp(DirectFunctionCall2(timestamptz_zone,
-												 CStringGetTextDatum(info->timezone),
-												 TimestampTzGetDatum(ts)));
-}
 
 Datum
 stream_engine_emit_watermark(PG_FUNCTION_ARGS)
@@ -43,6 +31,7 @@ stream_engine_emit_watermark(PG_FUNCTION_ARGS)
 	SeStreamInfo *info;
 	Relation	stream;
 	TimestampTz ts;
+	SeTime		watermark;
 	AclResult	allowed;
 
 	if (PG_ARGISNULL(0))
@@ -63,12 +52,19 @@ stream_engine_emit_watermark(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
 				 errmsg("a watermark must not be \"-infinity\""),
 				 errdetail("It would say that no row has arrived yet, which is so without it.")));
+	watermark = se_stream_event_time(info, ts);
+	if (!TIMESTAMP_IS_NOEND(ts) && watermark > se_event_time_limit(info))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
+				 errmsg("the watermark is too far in the future for stream \"%s\"", get_rel_name(info->relation)),
+				 errdetail("Option max_future of the stream bounds it."),
+				 errhint("Set the clock of the producer right. To say that no more rows come, give 'infinity'.")));
 	se_shmem_require();
 	PreventCommandIfReadOnly("stream_engine.emit_watermark()");
 	PreventCommandIfParallelMode("stream_engine.emit_watermark()");
 
 	stream = table_open(info->relation, RowExclusiveLock);
-	se_append_watermark(info->relation, event_time_of(info, ts));
+	se_append_watermark(info->relation, watermark);
 	table_close(stream, NoLock);
 	PG_RETURN_VOID();
 }

@@ -15,6 +15,7 @@
 #include "catalog/pg_user_mapping.h"
 #include "commands/defrem.h"
 #include "funcapi.h"
+#include "log/stream.h"
 #include "pgtime.h"
 #include "utils/builtins.h"
 #include "utils/tuplestore.h"
@@ -38,6 +39,8 @@ static void check_connector(DefElem *option);
 static void check_boolean(DefElem *option);
 static void check_timezone(DefElem *option);
 static void check_text(DefElem *option);
+static void check_action(DefElem *option);
+static void check_max_future(DefElem *option);
 
 static const StreamOption stream_options[] = {
 	{
@@ -53,8 +56,24 @@ static const StreamOption stream_options[] = {
 		"The time zone in which the watermark expression is evaluated, and in which an event time of type timestamp meets the clock."
 	},
 	{
+		"null_time", ForeignTableRelationId, "text", "error", check_action,
+		"What is done with a row whose event time is NULL: error, drop (not written, but counted), pass (written; never moves the watermark), dead_letter (kept in stream_engine.dead_letters instead)."
+	},
+	{
+		"infinite_time", ForeignTableRelationId, "text", "error", check_action,
+		"The same for an infinite event time."
+	},
+	{
+		"max_future", ForeignTableRelationId, "interval", NULL, check_max_future,
+		"How far an event time, and emit_watermark, may be ahead of the clock when it is written. A month counts 30 days, a day 24 hours. Without the option nothing is too far."
+	},
+	{
+		"future_time", ForeignTableRelationId, "text", "error", check_action,
+		"What is done with a row that is further ahead than max_future: as null_time."
+	},
+	{
 		"event_time", AttributeRelationId, "boolean", "false", check_boolean,
-		"The column (timestamptz or timestamp) that says when the row's event happened; at most one. NULL and infinite values are refused."
+		"The column (timestamptz or timestamp) that says when the row's event happened; at most one."
 	},
 };
 
@@ -167,6 +186,30 @@ check_text(DefElem *option)
 				(errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
 				 errmsg("option \"%s\" is empty", option->defname),
 				 errhint("Leave it out, or remove it with OPTIONS (DROP %s).", option->defname)));
+}
+
+static void
+check_action(DefElem *option)
+{
+	SeBadTimeAction action;
+
+	if (!se_stream_parse_action(defGetString(option), &action))
+		ereport(ERROR,
+				(errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
+				 errmsg("invalid value \"%s\" of option \"%s\"", defGetString(option), option->defname),
+				 errhint("It can be \"error\", \"drop\", \"pass\" or \"dead_letter\".")));
+}
+
+static void
+check_max_future(DefElem *option)
+{
+	int64		length;
+
+	if (!se_stream_parse_max_future(defGetString(option), &length))
+		ereport(ERROR,
+				(errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
+				 errmsg("option \"%s\" is negative or too long: %s", option->defname, defGetString(option)),
+				 errhint("Give an interval such as '1 hour', or leave it out.")));
 }
 
 /* The table above as a set of rows, for people and for the documentation. */

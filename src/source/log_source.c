@@ -24,6 +24,7 @@
 #include "base/database_slot.h"
 #include "log/layout.h"
 #include "log/reader.h"
+#include "log/row_bytes.h"
 #include "log/row_pack.h"
 #include "source/source.h"
 #include "source/watermark.h"
@@ -106,7 +107,7 @@ static void go_on(LogSource *log, SeTime proctime);
 static void take_tick(LogSource *log);
 static XLogRecPtr read_lsn(const LogSource *log, const SeLogReaderStatus *reader);
 static void take_rows(LogSource *log, SeBatch *batch);
-static void stamp(LogSource *log, SeBatch *batch, int row, const Datum *values, const bool *nulls);
+static void stamp(LogSource *log, SeBatch *batch, int row, const Datum *values, const bool *nulls, bool passed);
 static void next_row(LogSource *log);
 static bool is_left_out(LogSource *log, SePlace place);
 static const Unpack *find_unpack(LogSource *log, uint32 layout);
@@ -506,6 +507,7 @@ take_rows(LogSource *log, SeBatch *batch)
 	cursor = bytes;
 	while (cursor < bytes + left && batch->nrows < batch->capacity)
 	{
+		const char *at = cursor;
 		int			row = batch->nrows;
 		Datum	   *values = direct ? se_batch_values(batch, row) : log->values;
 		bool	   *nulls = direct ? se_batch_nulls(batch, row) : log->nulls;
@@ -522,7 +524,7 @@ take_rows(LogSource *log, SeBatch *batch)
 			next_row(log);
 			continue;
 		}
-		stamp(log, batch, row, values, nulls);
+		stamp(log, batch, row, values, nulls, se_row_is_passed(at));
 		next_row(log);
 		batch->nrows++;
 	}
@@ -534,7 +536,7 @@ take_rows(LogSource *log, SeBatch *batch)
 
 /* Event time, watermark before the row, place and proctime; then the row's own effect on H. */
 static void
-stamp(LogSource *log, SeBatch *batch, int row, const Datum *values, const bool *nulls)
+stamp(LogSource *log, SeBatch *batch, int row, const Datum *values, const bool *nulls, bool passed)
 {
 	ListCell   *lc;
 
@@ -553,6 +555,8 @@ stamp(LogSource *log, SeBatch *batch, int row, const Datum *values, const bool *
 		se_batch_values(batch, row)[lfirst_int(lc)] = TimestampTzGetDatum(log->proctime);
 		se_batch_nulls(batch, row)[lfirst_int(lc)] = false;
 	}
+	if (passed && !SE_FAULT_WRONG("wrong-passed-row-moves-watermark"))
+		return;
 	if (log->watermark != NULL && !is_left_out(log, batch->places[row]))
 	{
 		log->source.row_at_work = row + 1;

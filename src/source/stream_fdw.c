@@ -5,7 +5,7 @@
  * The executor asks nothing of a foreign table but to store the row, so what it does
  * for an ordinary table happens here: NOT NULL and CHECK constraints, a partition's own
  * bounds, row security of a partitioned parent.  Event times are checked at
- * the same door: nobody who may insert can stop other people's views with a NULL.
+ * the same door (source/event_time.c): nobody who may insert can stop other people's views with a NULL.
  *
  * There are no batch callbacks, on purpose: rows of one statement must keep their order
  * among rows that triggers and functions of the same statement write.  COPY calls in
@@ -19,7 +19,6 @@
 #include "postgres.h"
 
 #include "base/se.h"
-#include "catalog/pg_type.h"
 #include "commands/explain.h"
 #include "executor/executor.h"
 #include "flow/row.h"
@@ -29,9 +28,9 @@
 #include "nodes/plannodes.h"
 #include "parser/parsetree.h"
 #include "source/bounded_read.h"
+#include "source/event_time.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
-#include "utils/timestamp.h"
 
 SE_FUNCTION_INFO_V1(stream_engine_fdw_handler);
 
@@ -39,7 +38,7 @@ SE_FUNCTION_INFO_V1(stream_engine_fdw_handler);
 typedef struct StreamModify
 {
 	SeAppender *appender;
-	AttrNumber	event_time;		/* 0 = none */
+	SeTimeDoor *door;			/* NULL = the stream has no event time */
 	bool		check_partition;	/* nobody has checked the partition's bounds */
 	CmdType		operation;		/* of the statement; INSERT for COPY */
 } StreamModify;
@@ -53,7 +52,6 @@ static TupleTableSlot *insert_row(EState *estate, ResultRelInfo *target, TupleTa
 								  TupleTableSlot *plan_slot);
 static void end_modify(EState *estate, ResultRelInfo *target);
 static void check_row_security(StreamModify *modify, ResultRelInfo *target, TupleTableSlot *slot, EState *estate);
-static void check_event_time(Relation stream, AttrNumber event_time, TupleTableSlot *slot);
 static void refuse_on_conflict(Oid stream);
 
 Datum
@@ -125,11 +123,14 @@ begin_insert(ModifyTableState *mtstate, ResultRelInfo *target)
 	MemoryContext memory = mtstate->ps.state->es_query_cxt;
 	MemoryContext old = MemoryContextSwitchTo(memory);
 	StreamModify *modify = palloc0(sizeof(StreamModify));
+	SeStreamInfo *info;
 
 	if (plan != NULL && plan->onConflictAction != ONCONFLICT_NONE)
 		refuse_on_conflict(RelationGetRelid(stream));
 	modify->appender = se_append_open(memory, stream);
-	modify->event_time = se_stream_info(RelationGetRelid(stream))->event_time;
+	info = se_stream_info(RelationGetRelid(stream));
+	if (info->event_time != 0)
+		modify->door = se_event_time_open(stream, info);
 	modify->operation = plan == NULL ? CMD_INSERT : plan->operation;
 
 	/* Routing has checked the bounds, unless a trigger may change the row behind it. */
@@ -140,23 +141,28 @@ begin_insert(ModifyTableState *mtstate, ResultRelInfo *target)
 	MemoryContextSwitchTo(old);
 }
 
-/* Check the row and append it; the slot goes back to the executor for RETURNING. */
+/* Check the row and append it; the slot goes back to the executor for RETURNING. NULL: it is left out. */
 static TupleTableSlot *
 insert_row(EState *estate, ResultRelInfo *target, TupleTableSlot *slot, TupleTableSlot *plan_slot)
 {
 	StreamModify *modify = target->ri_FdwState;
 	Relation	stream = target->ri_RelationDesc;
+	SeTimeVerdict verdict = SE_TIME_GOOD;
 
 	if (target->ri_WithCheckOptions != NIL)
 		check_row_security(modify, target, slot, estate);
+	if (modify->door != NULL)
+		verdict = se_event_time_check(modify->door, slot);
+	if (verdict == SE_TIME_LEFT_OUT)
+		return NULL;			/* as if a BEFORE trigger had turned it away */
 	if (stream->rd_att->constr != NULL)
 		ExecConstraints(target, slot, estate);
 	if (modify->check_partition)
 		ExecPartitionCheck(target, slot, estate, true);
-	if (modify->event_time != 0)
-		check_event_time(stream, modify->event_time, slot);
+	if (verdict == SE_TIME_REFUSED)
+		se_event_time_refuse(modify->door, slot);
 
-	se_append_row(modify->appender, slot, SE_ROW_INSERT);
+	se_append_row(modify->appender, slot, SE_ROW_INSERT, verdict == SE_TIME_PASSED);
 	return slot;
 }
 
@@ -180,38 +186,15 @@ check_row_security(StreamModify *modify, ResultRelInfo *target, TupleTableSlot *
 						 target, slot, estate);
 }
 
-/* An event time is a moment: NULL and infinity would stop or end every view's time. */
-static void
-check_event_time(Relation stream, AttrNumber event_time, TupleTableSlot *slot)
-{
-	const char *column = NameStr(TupleDescAttr(RelationGetDescr(stream), event_time - 1)->attname);
-	bool		isnull;
-	Datum		value = slot_getattr(slot, event_time, &isnull);
-
-	if (isnull)
-		ereport(ERROR,
-				(errcode(ERRCODE_NOT_NULL_VIOLATION),
-				 errmsg("null value in column \"%s\", the event time of stream \"%s\"",
-						column, RelationGetRelationName(stream)),
-				 errhint("Give every row its event time; DEFAULT now() makes it the time of the insertion."),
-				 errtablecol(stream, event_time)));
-
-	/* timestamp and timestamptz have the same bytes. */
-	if (TIMESTAMP_NOT_FINITE(DatumGetTimestampTz(value)))
-		ereport(ERROR,
-				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
-				 errmsg("infinite value in column \"%s\", the event time of stream \"%s\"",
-						column, RelationGetRelationName(stream)),
-				 errhint("To say that no more rows come, call stream_engine.emit_watermark with 'infinity'."),
-				 errtablecol(stream, event_time)));
-}
-
 /* Write what is buffered.  Not reached when the statement fails. */
 static void
 end_modify(EState *estate, ResultRelInfo *target)
 {
 	StreamModify *modify = target->ri_FdwState;
 
-	if (modify != NULL)
-		se_append_close(modify->appender);
+	if (modify == NULL)
+		return;
+	se_append_close(modify->appender);
+	if (modify->door != NULL)
+		se_event_time_close(modify->door);
 }

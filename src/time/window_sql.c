@@ -145,9 +145,7 @@ start_call(FunctionCallInfo fcinfo, SeWindowKind kind, WindowCall *call)
 								  kind == SE_WINDOW_TUMBLE ? NULL : PG_GETARG_INTERVAL_P(1),
 								  PG_GETARG_INTERVAL_P(shift_arg), zone);
 	if (TIMESTAMP_NOT_FINITE(call->ts))
-		ereport(ERROR,
-				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
-				 errmsg("an infinite time belongs to no window")));
+		return false;
 	return se_window_first(&call->window, call->ts, &call->start, &call->end);
 }
 

@@ -10,6 +10,7 @@
 #include "lib/stringinfo.h"
 #include "log/layout.h"
 #include "log/message.h"
+#include "log/row_bytes.h"
 #include "log/row_pack.h"
 #include "nodes/pg_list.h"
 #include "utils/builtins.h"
@@ -210,6 +211,28 @@ SE_TEST(bytes_of_version_one_stay_what_they_are)
 	SE_CHECK_STR(text_to_cstring((text *) DatumGetPointer(values[2])), "abc");
 	SE_CHECK(nulls[3]);
 	SE_CHECK_STR(text_to_cstring((text *) DatumGetPointer(values[4])), "z");
+}
+
+SE_TEST(a_passed_row_says_so_and_reads_as_any_other)
+{
+	TupleDesc	desc = old_desc();
+	AttrNumber	wanted[5] = {1, 2, 3, 4, 5};
+	SeUnpacker *unpacker = unpacker_of(se_layout_of_desc(1, desc), NIL, desc, wanted, 5);
+	char	   *bytes = memcpy(palloc(sizeof(old_row)), old_row, sizeof(old_row));
+	const char *cursor = bytes;
+	Datum		values[5];
+	bool		nulls[5];
+	uint8		kind;
+
+	SE_CHECK(!se_row_is_passed(bytes));
+	se_row_set_passed(bytes);
+	SE_CHECK(se_row_is_passed(bytes));
+	SE_CHECK_INT(bytes[5], 0x03);
+	se_row_unpack(unpacker, &cursor, bytes + sizeof(old_row), values, nulls, &kind);
+	SE_CHECK_INT(kind, SE_ROW_UPDATE_AFTER);
+	SE_CHECK_INT(DatumGetInt32(values[1]), -2);
+	SE_CHECK(nulls[3]);
+	SE_CHECK(cursor == bytes + sizeof(old_row));
 }
 
 /* Unpack damaged bytes: values may be wrong, but lie inside the row, or the error is ours. */
