@@ -26,41 +26,25 @@
  */
 #include "postgres.h"
 
-#include <unistd.h>
-
 #include "access/rmgr.h"
 #include "access/timeline.h"
 #include "access/xact.h"
 #include "access/xlog.h"
 #include "access/xlog_internal.h"
-#include "access/xlogutils.h"
 #include "base/compat.h"
 #include "base/fault.h"
 #include "catalog/pg_control.h"
-#include "log/missing_wal.h"
 #include "log/reader.h"
-#include "log/retention.h"
 #include "log/transactions.h"
-#include "log/wal_pages.h"
+#include "log/wal_records.h"
 #include "miscadmin.h"
 #include "replication/message.h"
-#include "storage/fd.h"
 #include "storage/standbydefs.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
 /* Bodies of open transactions kept in memory, all together. */
 #define DEFAULT_MEMORY_LIMIT (4 * 1024 * 1024)
-
-/* Our messages are up to 64 kB: several fit, none is allocated one by one. */
-#define DECODE_BUFFER (1024 * 1024)
-
-/* One way into the WAL. `pages` comes first: the page reader gets a pointer to it. */
-typedef struct Wal
-{
-	SeWalPages	pages;
-	XLogReaderState *state;
-} Wal;
 
 /* A committed transaction on its way out. */
 typedef struct Delivery
@@ -86,7 +70,7 @@ struct SeLogReader
 	List	   *history;		/* timelines, newest first; NIL in recovery */
 
 	/* the scan */
-	Wal			scan;
+	SeWal		scan;
 	bool		begun;			/* its first record is known */
 	XLogRecPtr	begin;			/* reading began here */
 	SeTransactions *open;
@@ -95,23 +79,14 @@ struct SeLogReader
 	/* the delivery */
 	Delivery	now;
 	Delivery	held;			/* mutant wrong-commit-order only */
-	Wal			again;			/* made when first needed */
+	SeWal		again;			/* made when first needed */
 
 	/* counters */
 	uint64		skipped;
 };
 
-static void open_wal(SeLogReader *reader, Wal *wal);
-static void close_wal(Wal *wal);
 static void close_files(void *arg);
-static void open_segment(XLogReaderState *state, XLogSegNo segment, TimeLineID *timeline);
-static void close_segment(XLogReaderState *state);
 static void check_position(SeLogReader *reader);
-static XLogRecPtr record_place(XLogRecPtr lsn);
-static bool begin_scan(SeLogReader *reader);
-static bool read_record(SeLogReader *reader, Wal *wal);
-static void read_failed(Wal *wal, const char *what) SE_NORETURN;
-static void wal_is_gone(XLogRecPtr from) SE_NORETURN;
 static bool scan_record(SeLogReader *reader, SeLogMessage *message);
 static bool scan_message(SeLogReader *reader, SeLogMessage *message);
 static void scan_end_of_transaction(SeLogReader *reader);
@@ -170,8 +145,8 @@ se_reader_open(MemoryContext memory, const SeLogPosition *position, List *relati
 	reader->at_delete.func = close_files;
 	reader->at_delete.arg = reader;
 	MemoryContextRegisterResetCallback(own, &reader->at_delete);
-	open_wal(reader, &reader->scan);
-	XLogBeginRead(reader->scan.state, record_place(reader->begin));
+	se_wal_open(&reader->scan, own);
+	se_wal_seek(&reader->scan, reader->begin);
 	reader->begun = strict;		/* a job's position is a record's place; else search */
 	MemoryContextSwitchTo(old);
 	return reader;
@@ -196,7 +171,8 @@ se_reader_next(SeLogReader *reader, XLogRecPtr limit, Snapshot snapshot,
 	XLogRecPtr	from;
 
 	release(reader);
-	if (!reader->begun && !begin_scan(reader))
+	reader->begun = reader->begun || se_wal_find(&reader->scan, reader->begin);
+	if (!reader->begun)
 		return SE_READ_NOTHING;
 
 	from = scan_end(reader);
@@ -211,7 +187,7 @@ se_reader_next(SeLogReader *reader, XLogRecPtr limit, Snapshot snapshot,
 			release(reader);
 			continue;
 		}
-		if (scan_end(reader) >= limit || !read_record(reader, &reader->scan))
+		if (scan_end(reader) >= limit || !se_wal_read(&reader->scan))
 			return SE_READ_NOTHING;
 		if (scan_record(reader, message))
 			return SE_READ_MESSAGE;
@@ -270,70 +246,14 @@ se_reader_position(SeLogReader *reader, XLogRecPtr commit_lsn, uint64 ordinal,
 		position->timeline = tliOfPointInHistory(position->restart_lsn, reader->history);
 }
 
-/* Allocate an XLogReader over the local WAL. Its buffers come into the reader's context. */
-static void
-open_wal(SeLogReader *reader, Wal *wal)
-{
-	MemoryContext old = MemoryContextSwitchTo(reader->memory);
-
-	se_wal_pages_init(&wal->pages, reader->memory);
-	wal->state = XLogReaderAllocate(wal_segment_size, NULL,
-									XL_ROUTINE(.page_read = se_wal_pages_read,
-											   .segment_open = open_segment,
-											   .segment_close = close_segment),
-									&wal->pages);
-	if (wal->state == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_OUT_OF_MEMORY),
-				 errmsg("out of memory"),
-				 errdetail("Failed while allocating a WAL reader.")));
-	XLogReaderSetDecodeBuffer(wal->state, NULL, DECODE_BUFFER);
-	MemoryContextSwitchTo(old);
-}
-
-static void
-close_wal(Wal *wal)
-{
-	if (wal->state != NULL && wal->state->seg.ws_file >= 0)
-		close_segment(wal->state);
-}
-
 /* Callback of the context: the memory goes by itself, file descriptors do not. */
 static void
 close_files(void *arg)
 {
 	SeLogReader *reader = arg;
 
-	close_wal(&reader->scan);
-	close_wal(&reader->again);
-}
-
-static void
-open_segment(XLogReaderState *state, XLogSegNo segment, TimeLineID *timeline)
-{
-	char		path[MAXPGPATH];
-
-	XLogFilePath(path, *timeline, segment, wal_segment_size);
-	state->seg.ws_file = BasicOpenFile(path, O_RDONLY | PG_BINARY);
-	if (state->seg.ws_file >= 0)
-		return;
-	if (errno == ENOENT)
-	{
-		XLogRecPtr	start;
-
-		XLogSegNoOffsetToRecPtr(segment, 0, wal_segment_size, start);
-		wal_is_gone(Max(start, state->EndRecPtr));
-	}
-	ereport(ERROR,
-			(errcode_for_file_access(),
-			 errmsg("could not open file \"%s\": %m", path)));
-}
-
-static void
-close_segment(XLogReaderState *state)
-{
-	close(state->seg.ws_file);
-	state->seg.ws_file = -1;
+	se_wal_close(&reader->scan);
+	se_wal_close(&reader->again);
 }
 
 /* A stored position must belong to this server's history, and to WAL that exists. */
@@ -362,92 +282,6 @@ check_position(SeLogReader *reader)
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 errmsg("stream position %X/%X lies behind the end of the WAL",
 						LSN_FORMAT_ARGS(from->restart_lsn))));
-}
-
-/* Where the record that follows `lsn` begins: not in the header of a page. */
-static XLogRecPtr
-record_place(XLogRecPtr lsn)
-{
-	if (XLogSegmentOffset(lsn, wal_segment_size) == 0)
-		return lsn + SizeOfXLogLongPHD;
-	if (lsn % XLOG_BLCKSZ == 0)
-		return lsn + SizeOfXLogShortPHD;
-	return lsn;
-}
-
-/* Find the first record at or behind the start. False if there is none yet. */
-static bool
-begin_scan(SeLogReader *reader)
-{
-	Wal		   *wal = &reader->scan;
-	MemoryContext old = MemoryContextSwitchTo(reader->memory);
-	XLogRecPtr	found;
-
-	wal->pages.local.end_of_wal = false;
-	found = se_compat_find_next_record(wal->state, record_place(reader->begin));
-	MemoryContextSwitchTo(old);
-	if (XLogRecPtrIsInvalid(found))
-	{
-		if (!wal->pages.local.end_of_wal)
-			read_failed(wal, NULL);
-		XLogBeginRead(wal->state, record_place(reader->begin));
-		return false;
-	}
-	reader->begun = true;
-	return true;
-}
-
-/* Read the next record. False at the end of what is flushed; anything else raises. */
-static bool
-read_record(SeLogReader *reader, Wal *wal)
-{
-	MemoryContext old = MemoryContextSwitchTo(reader->memory);
-	char	   *error = NULL;
-	bool		got;
-
-	wal->pages.local.end_of_wal = false;
-	got = XLogReadRecord(wal->state, &error) != NULL;
-	MemoryContextSwitchTo(old);
-	if (!got && (error != NULL || !wal->pages.local.end_of_wal))
-		read_failed(wal, error);
-	return got;
-}
-
-/* Tell WAL that was removed under us from WAL that is damaged. */
-static void
-read_failed(Wal *wal, const char *what)
-{
-	XLogRecPtr	place = wal->state->EndRecPtr;
-	XLogSegNo	segment;
-
-	XLByteToSeg(place, segment, wal_segment_size);
-	if (XLogGetLastRemovedSegno() >= segment)
-		wal_is_gone(place);
-	ereport(ERROR,
-			(errcode(ERRCODE_DATA_CORRUPTED),
-			 errmsg("could not read the stream log at %X/%X", LSN_FORMAT_ARGS(place)),
-			 what == NULL ? 0 : errdetail_internal("%s", what)));
-}
-
-static void
-wal_is_gone(XLogRecPtr from)
-{
-	XLogRecPtr	oldest = se_retention_oldest_lsn();
-	char	   *names = se_missing_wal_names(from);
-	XLogSegNo	segment;
-
-	/* A hole above the oldest segment: name at least the segment that is missing. */
-	if (oldest <= from)
-	{
-		XLByteToSeg(from, segment, wal_segment_size);
-		XLogSegNoOffsetToRecPtr(segment + 1, 0, wal_segment_size, oldest);
-	}
-	ereport(ERROR,
-			(errcode(ERRCODE_UNDEFINED_FILE),
-			 errmsg("WAL needed to read a stream is gone: range %X/%X to %X/%X",
-					LSN_FORMAT_ARGS(from), LSN_FORMAT_ARGS(oldest)),
-			 names == NULL ? 0 : errdetail("Missing in pg_wal: %s.", names),
-			 errhint("Copy the missing segments from an archive into pg_wal, then start the view with stream_engine.start; or create it anew.")));
 }
 
 /* Look at the record just read. True if it is itself a message to hand out. */
@@ -692,9 +526,9 @@ fetch(SeLogReader *reader, SeMessageRef *ref, SeLogMessage *message)
 	}
 
 	if (reader->again.state == NULL)
-		open_wal(reader, &reader->again);
+		se_wal_open(&reader->again, reader->memory);
 	XLogBeginRead(reader->again.state, ref->lsn);
-	if (!read_record(reader, &reader->again) ||
+	if (!se_wal_read(&reader->again) ||
 		!se_message_parse(reader->again.state, &message->header, &message->body, &transactional) ||
 		message->header.top_xid != reader->now.transaction->top_xid ||
 		(ref->order != 0 && message->header.ordinal != ref->order - 1))
