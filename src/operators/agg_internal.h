@@ -27,6 +27,7 @@ typedef struct SeAggHome
 	SeTable    *table;			/* whose payloads the accumulators are */
 	MemoryContext live;			/* of internal states; made when first needed */
 	uint64		live_bytes;		/* of it, as counted */
+	bool		updating;		/* an SeEmitHeader stands behind the accumulators (agg_set.h) */
 	List	   *again;			/* bytea *: TUPLES records to be written once more */
 	SeTable   **seen;			/* per call: argument values that DISTINCT has met, or NULL */
 

@@ -18,6 +18,9 @@
 /* A record of entries is about this long: about half a chunk of the checkpoint. */
 #define RECORD_SIZE 4000
 
+/* The flags of an entry that are state. */
+#define SAVED_FLAGS (SE_ENTRY_EMITTED | SE_ENTRY_STALE)
+
 static void write_put(SeAggSet *set, SeAggHome *home, SeEntry *entry, StringInfo one, StringInfo out);
 static bool is_own(SeAggSet *set, SeAggHome *home, uint32 hash, const Datum *values, const bool *nulls);
 
@@ -150,8 +153,12 @@ write_put(SeAggSet *set, SeAggHome *home, SeEntry *entry, StringInfo one, String
 	resetStringInfo(one);
 	if (entry->flags & SE_ENTRY_USED)
 	{
-		se_record_put_u8(one, entry->flags & SE_ENTRY_EMITTED);
+		uint64		rows = home->updating ? se_agg_emit_header(set, acc)->rows : 0;
+
+		se_record_put_u8(one, (entry->flags & SAVED_FLAGS) | (rows > 0 ? SE_SAVED_COUNTED : 0));
 		se_table_write_key(home->table, entry, one);
+		if (rows > 0)
+			se_record_put_varint(one, rows);
 		if (home->header_saved > 0)
 			appendBinaryStringInfo(one, acc + set->payload_size, (int) home->header_saved);
 		for (int i = 0; i < set->ncalls; i++)
@@ -191,6 +198,7 @@ read_put(SeAggSet *set, SeAggHome *home, uint32 index, SeRecordReader *reader, u
 	Datum	   *values = palloc(Max(keys->n, 1) * sizeof(Datum));
 	bool	   *nulls = palloc(Max(keys->n, 1) * sizeof(bool));
 	uint8		flags;
+	uint64		rows = 0;
 	uint32		hash;
 	SeEntry    *entry;
 	char	   *acc;
@@ -205,9 +213,11 @@ read_put(SeAggSet *set, SeAggHome *home, uint32 index, SeRecordReader *reader, u
 			return;
 	}
 	flags = se_record_u8(reader);
-	if (flags & ~SE_ENTRY_EMITTED)
+	if (flags & ~(SAVED_FLAGS | SE_SAVED_COUNTED))
 		se_record_corrupted();
 	se_table_read_key(keys, reader, values, nulls);
+	if (flags & SE_SAVED_COUNTED)
+		rows = se_record_varint(reader);
 	hash = se_keys_hash(keys, values, nulls);
 	if (!is_own(set, home, hash, values, nulls))
 	{
@@ -216,11 +226,13 @@ read_put(SeAggSet *set, SeAggHome *home, uint32 index, SeRecordReader *reader, u
 		return;
 	}
 	entry = se_table_put_at(home->table, index, hash, values, nulls);
-	entry->flags |= flags;
+	entry->flags = (entry->flags & ~SAVED_FLAGS) | (flags & SAVED_FLAGS);
 	entry->saved = snapshot;
 	acc = se_entry_payload(home->table, entry);
 	if (home->singly)
 		memset(acc, 0, home->table->payload_size);
+	if (home->updating)
+		se_agg_emit_header(set, acc)->rows = rows;
 	memcpy(acc + set->payload_size, se_record_bytes(reader, home->header_saved), home->header_saved);
 	for (int i = 0; i < set->ncalls; i++)
 	{

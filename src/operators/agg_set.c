@@ -95,6 +95,15 @@ se_agg_home_new(SeAggSet *set, SeKeys *keys, uint32 payload_size)
 }
 
 SeAggHome *
+se_agg_home_new_updating(SeAggSet *set, SeKeys *keys)
+{
+	SeAggHome  *home = se_agg_home_new(set, keys, set->payload_size + sizeof(SeEmitHeader));
+
+	home->updating = true;
+	return home;
+}
+
+SeAggHome *
 se_agg_home_new_singly(SeAggSet *set, SeKeys *keys, int group_keys, uint32 header_size,
 					   uint32 header_saved, int64 *arrivals)
 {

@@ -13,8 +13,8 @@
  * A home is saved as records that begin with the operator's own prefix; then:
  *
  *	kind 1 PUT	4 number of the snapshot, 4 count, then entries: varint index, varint length, 1 flags
- *				(bit 2: emitted), key (state/table.h), the operator's header, accumulators in order of the
- *				calls; length 0: the entry is gone
+ *				(bit 2: emitted, 3: stale, 7: counted), key (state/table.h), if counted a varint of rows, the
+ *				operator's header, accumulators in order of the calls; length 0: the entry is gone
  *	kind 2 SEEN	4 number of the call, key of its set (entry index, arguments)
  *	kind 3 TUPLES	4 number of the call, 4 entry index, 8 number of the first tuple,
  *				4 count, tuples: per argument 1 null flag, value
@@ -30,6 +30,7 @@
 #define SE_AGG_SET_H
 
 #include "operators/agg_internal.h"
+#include "operators/net_rows.h"
 
 typedef struct SeAggSet
 {
@@ -46,6 +47,22 @@ typedef struct SeAggSet
 
 #define SE_STATE_VERSION 1
 
+/* In the flags of a saved entry: the number of its rows follows the key. */
+#define SE_SAVED_COUNTED 0x80
+
+/* What a group of an updating result keeps behind its accumulators. */
+typedef struct SeEmitHeader
+{
+	uint64		rows;			/* counted for `every`; saved */
+	SeNetRef	net;			/* its row that waits for the commit */
+} SeEmitHeader;
+
+static inline SeEmitHeader *
+se_agg_emit_header(const SeAggSet *set, char *payload)
+{
+	return (SeEmitHeader *) (payload + set->payload_size);
+}
+
 typedef enum SeAggRecordKind
 {
 	SE_RECORD_PUT = 1,
@@ -59,6 +76,9 @@ extern SeAggSet *se_agg_set_new(List *calls, TupleDesc input, SeOperatorEnv *env
 /* payload_size: the set's, or more if the operator lays payloads out itself. */
 extern SeAggHome *se_agg_home_new(SeAggSet *set, SeKeys *keys, uint32 payload_size);
 extern void se_agg_home_free(SeAggSet *set, SeAggHome *home);
+
+/* A home of groups whose rows change: an SeEmitHeader stands behind the set's accumulators. */
+extern SeAggHome *se_agg_home_new_updating(SeAggSet *set, SeKeys *keys);
 
 /*
  * A home whose entries come and go singly. Its payloads are the set's and `header_size`

@@ -22,6 +22,7 @@
 
 static void window_agg_push(SeOperator *op, int input, SeBatch *batch);
 static void window_agg_watermark(SeOperator *op, int input, SeTime h);
+static void window_agg_timer(SeOperator *op, SeTime now);
 static bool window_agg_resume(SeOperator *op);
 static void window_agg_end(SeOperator *op, int input);
 static bool is_firing(SeOperator *op);
@@ -36,7 +37,6 @@ static SeSlice *open_slice(SeWindowAgg *agg, SeTime wm, SeTime start, SeTime end
 static bool is_late(SeWindowAgg *agg, const SeBatch *batch, int row, SeTime ts);
 static void apply_slice(SeWindowAgg *agg, SeBatch *batch, SeSlice *slice);
 static void need_rows(SeWindowAgg *agg, int n);
-static int	slice_position(SeWindowAgg *agg, SeTime end);
 
 /* Does a window fire before a row with this stamp? */
 static inline bool
@@ -50,7 +50,7 @@ static const SeOperatorOps window_agg_ops = {
 	.push = window_agg_push,
 	.watermark = window_agg_watermark,
 	.idle = se_op_forward_idle,
-	.timer = se_op_forward_timer,
+	.timer = window_agg_timer,
 	.resume = window_agg_resume,
 	.prepare = se_window_state_prepare,
 	.snapshot = se_window_state_snapshot,
@@ -80,12 +80,13 @@ se_window_agg_new(const SeWindowAggNode *node, SeOperatorEnv *env)
 	agg->node = node;
 	agg->set = se_agg_set_new(node->calls, input, env);
 	agg->keys = se_keys_new(input, node->keys, node->key_eq);
+	agg->updating = se_emit_is_updating(&node->emit);
 	agg->single = !node->sliced || node->window.kind == SE_WINDOW_TUMBLE ||
 		(node->window.kind == SE_WINDOW_HOP && node->window.slide >= node->window.size) ||
 		node->window.slide == node->window.size;
 	for (int k = 0; k < agg->keys->n; k++)
 		agg->looks_vary |= agg->keys->columns[k].kind == SE_KEY_GENERIC;
-	agg->closed_to = SE_TIME_MIN;
+	agg->closed_to = agg->dropped_to = SE_TIME_MIN;
 	agg->deadline = SE_TIME_MAX;
 	agg->max_slices = 16;
 	agg->slices = palloc(agg->max_slices * sizeof(SeSlice *));
@@ -94,6 +95,8 @@ se_window_agg_new(const SeWindowAggNode *node, SeOperatorEnv *env)
 										 ALLOCSET_DEFAULT_SIZES);
 	agg->out = se_batch_new(CurrentMemoryContext, node->node.desc, Max(se_batch_rows, 1));
 	se_window_merge_reset(agg);
+	if (agg->updating)
+		se_window_update_init(agg);
 	return &agg->op;
 }
 
@@ -115,6 +118,14 @@ static void
 window_agg_end(SeOperator *op, int input)
 {
 	se_stash_end(&((SeWindowAgg *) op)->stash);
+}
+
+static void
+window_agg_timer(SeOperator *op, SeTime now)
+{
+	if (((SeWindowAgg *) op)->updating)
+		se_window_update_timer(op, now);
+	se_op_forward_timer(op, now);
 }
 
 static bool
@@ -199,6 +210,8 @@ sort_into_slices(SeWindowAgg *agg, SeBatch *batch, int from, int *ntouched)
 			agg->next_row[slice->last_row] = row;
 		slice->last_row = row;
 		agg->next_row[row] = -1;
+		if (agg->updating)
+			se_window_update_wake(agg, slice, batch->wm[row]);
 	}
 	return row;
 }
@@ -228,7 +241,7 @@ slice_of_row(SeWindowAgg *agg, SeBatch *batch, int row)
 	if (TIMESTAMP_NOT_FINITE(ts))
 		return NULL;
 	slice = slice_of_time(agg, ts);
-	if (slice == NULL || batch->wm[row] >= slice->first_end)
+	if (slice == NULL || se_window_agg_horizon(agg, batch->wm[row]) >= slice->first_end)
 	{
 		SeTime		start;
 		SeTime		end;
@@ -252,7 +265,7 @@ slice_of_time(SeWindowAgg *agg, SeTime ts)
 
 	if (i >= agg->nslices || ts < agg->slices[i]->start || ts >= agg->slices[i]->end)
 	{
-		i = slice_position(agg, ts == PG_INT64_MAX ? ts : ts + 1);
+		i = se_window_agg_position(agg, ts == PG_INT64_MAX ? ts : ts + 1);
 		if (i >= agg->nslices || ts < agg->slices[i]->start)
 			return NULL;
 		agg->last_slice = i;
@@ -268,7 +281,7 @@ slice_of_window(SeWindowAgg *agg, const SeBatch *batch, int row, SeTime start, S
 	SeSlice    *slice;
 	SeTime		ts = batch->event_time[row];
 
-	if (end <= batch->wm[row] && !SE_FAULT_WRONG("wrong-late-check-off"))
+	if (end <= se_window_agg_horizon(agg, batch->wm[row]) && !SE_FAULT_WRONG("wrong-late-check-off"))
 	{
 		agg->op.env->late_pairs++;
 		if (end == se_window_last_end(window, ts))
@@ -316,7 +329,8 @@ is_late(SeWindowAgg *agg, const SeBatch *batch, int row, SeTime ts)
 
 	if (SE_FAULT_WRONG("wrong-late-check-off"))
 		return false;
-	env->late_pairs += se_window_ended(&agg->node->window, ts, batch->wm[row], &all);
+	env->late_pairs += se_window_ended(&agg->node->window, ts,
+										 se_window_agg_horizon(agg, batch->wm[row]), &all);
 	if (all)
 		se_env_late_row(env, batch, row);
 	return all;
@@ -340,7 +354,10 @@ apply_slice(SeWindowAgg *agg, SeBatch *batch, SeSlice *slice)
 	for (int i = 0; i < n; i++)
 		agg->accs[i] = se_entry_payload(table, agg->entries[i]);
 	se_table_touch_rows(table, agg->entries, n);
-	se_agg_set_apply(agg->set, slice->home, batch, agg->rows, agg->accs, n);
+	if (agg->updating)
+		se_window_update_apply(agg, slice, batch, n);
+	else
+		se_agg_set_apply(agg->set, slice->home, batch, agg->rows, agg->accs, n);
 }
 
 static void
@@ -360,13 +377,14 @@ need_rows(SeWindowAgg *agg, int n)
 	agg->key_nulls = palloc((Size) n * nkeys * sizeof(bool));
 	agg->hashes = palloc(n * sizeof(uint32));
 	agg->entries = palloc(n * sizeof(SeEntry *));
+	agg->due = palloc(n * sizeof(SeEntry *));
 	agg->accs = palloc(n * sizeof(char *));
 	MemoryContextSwitchTo(old);
 }
 
 /* Position of the first slice that ends at `end` or later. */
-static int
-slice_position(SeWindowAgg *agg, SeTime end)
+int
+se_window_agg_position(const SeWindowAgg *agg, SeTime end)
 {
 	int			low = 0;
 	int			high = agg->nslices;
@@ -386,7 +404,7 @@ slice_position(SeWindowAgg *agg, SeTime end)
 SeSlice *
 se_window_agg_find_slice(SeWindowAgg *agg, SeTime start, SeTime end)
 {
-	int			i = slice_position(agg, end);
+	int			i = se_window_agg_position(agg, end);
 
 	return i < agg->nslices && agg->slices[i]->end == end ? agg->slices[i] : NULL;
 }
@@ -395,7 +413,7 @@ se_window_agg_find_slice(SeWindowAgg *agg, SeTime start, SeTime end)
 SeSlice *
 se_window_agg_slice(SeWindowAgg *agg, SeTime start, SeTime end)
 {
-	int			i = slice_position(agg, end);
+	int			i = se_window_agg_position(agg, end);
 	MemoryContext old;
 	SeSlice    *slice;
 
@@ -414,7 +432,8 @@ se_window_agg_slice(SeWindowAgg *agg, SeTime start, SeTime end)
 	slice->first_end = agg->single ? end : se_window_next_end(&agg->node->window, start);
 	slice->last_end = agg->single ? end : se_window_last_end(&agg->node->window, start);
 	slice->first_row = -1;
-	slice->home = se_agg_home_new(agg->set, agg->keys, agg->set->payload_size);
+	slice->home = agg->updating ? se_agg_home_new_updating(agg->set, agg->keys) :
+		se_agg_home_new(agg->set, agg->keys, agg->set->payload_size);
 	MemoryContextSwitchTo(old);
 
 	memmove(&agg->slices[i + 1], &agg->slices[i], (agg->nslices - i) * sizeof(SeSlice *));
@@ -437,6 +456,8 @@ se_window_agg_drop_slices(SeWindowAgg *agg, SeTime closed_to)
 	for (int i = 0; i < n; i++)
 	{
 		se_agg_home_free(agg->set, agg->slices[i]->home);
+		if (agg->updating)
+			se_window_update_forget(agg, agg->slices[i]);
 		pfree(agg->slices[i]);
 	}
 	agg->nslices -= n;
@@ -451,6 +472,8 @@ se_window_agg_set_deadline(SeWindowAgg *agg)
 {
 	if (agg->nslices == 0)
 		agg->deadline = SE_TIME_MAX;
+	else if (agg->updating)
+		agg->deadline = se_window_update_deadline(agg);
 	else if (agg->single)
 		agg->deadline = agg->slices[0]->last_end;
 	else

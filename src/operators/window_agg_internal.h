@@ -5,6 +5,7 @@
  *	window_agg.c	rows into slices, watermarks, and the operator's callbacks
  *	window_fire.c	windows whose end the watermark has reached: rows out, slices gone
  *	window_merge.c	windows of several slices: the groups of the open window, merged
+ *	window_update.c	results that change: when they are emitted, and until when rows are taken
  *	stash.c			input that came while a firing was cut short
  *	window_state.c	records: snapshot, rewrite, restore
  *
@@ -19,6 +20,11 @@
  *	  end that has a slice, SE_TIME_MAX if there is none
  *	- if `firing`, the window ending at fire_end has emitted the entries before cursor,
  *	  and rows that came since wait in the stash
+ *
+ * If results change (`updating`, window_update.c), each slice is one window and stays until
+ * the watermark is allowed_lateness behind its end:
+ *	- what was to be emitted or dropped by closed_to has been, `deadline` is when the next is
+ *	- windows with end <= dropped_to are gone for good
  */
 #ifndef SE_WINDOW_AGG_INTERNAL_H
 #define SE_WINDOW_AGG_INTERNAL_H
@@ -26,6 +32,8 @@
 #include "flow/graph.h"
 #include "flow/operator.h"
 #include "operators/agg_set.h"
+#include "operators/net_rows.h"
+#include "operators/stale.h"
 #include "operators/stash.h"
 
 typedef struct SeSlice
@@ -44,6 +52,11 @@ typedef struct SeSlice
 	struct SeUndo *undo;		/* per entry: what the front was without it (window_merge.c) */
 	uint32		undo_entries;
 	uint32		undo_room;
+
+	/* updating */
+	SeStale		stale;			/* groups whose last emitted row is not their value */
+	SeTime		boundary;		/* awake: when they are emitted */
+	int			awake;			/* place in the list of those with a boundary, from 1; 0 = none */
 } SeSlice;
 
 /* Groups of the window that fires next (window_merge.c). */
@@ -64,6 +77,7 @@ typedef struct SeWindowAgg
 	SeKeys	   *keys;
 	bool		single;
 	bool		looks_vary;		/* equal keys may look different */
+	bool		updating;		/* results change (window_update.c) */
 
 	/* state */
 	SeSlice   **slices;
@@ -78,6 +92,12 @@ typedef struct SeWindowAgg
 	SeTime		result_end;
 	bool		kept;			/* mutant wrong-slice-not-dropped only */
 	SeMerged	merged;
+	SeTime		dropped_to;		/* updating */
+	int64		early_tick;		/* updating: the clock's last interval that was emitted, counted from the epoch */
+	SeSlice   **awake;			/* updating: slices with a boundary */
+	int			nawake;
+	int			max_awake;
+	SeNetRows	net;
 	SeStash		stash;
 	uint32		snapshots;
 	uint32		meta_saved;		/* the snapshot that wrote the newest META */
@@ -96,10 +116,14 @@ typedef struct SeWindowAgg
 	uint32	   *hashes;
 	SeEntry   **entries;
 	char	  **accs;
+	SeEntry   **due;			/* updating: groups whose count of rows says so */
+	Datum	   *out_values;		/* updating: a row being made */
+	bool	   *out_nulls;
 } SeWindowAgg;
 
 /* window_agg.c */
 extern SeSlice *se_window_agg_slice(SeWindowAgg *agg, SeTime start, SeTime end);
+extern int	se_window_agg_position(const SeWindowAgg *agg, SeTime end);
 extern SeSlice *se_window_agg_find_slice(SeWindowAgg *agg, SeTime start, SeTime end);
 extern void se_window_agg_drop_slices(SeWindowAgg *agg, SeTime closed_to);
 extern void se_window_agg_set_deadline(SeWindowAgg *agg);
@@ -109,6 +133,25 @@ extern void se_window_agg_publish(SeWindowAgg *agg);
 extern bool se_window_agg_advance(SeOperator *op, SeTime h);
 extern bool se_window_agg_finish_firing(SeWindowAgg *agg);
 extern void se_window_agg_keep_result(SeWindowAgg *agg);
+
+/* window_update.c */
+extern void se_window_update_init(SeWindowAgg *agg);
+extern SeTime se_window_update_horizon(const SeWindowAgg *agg, SeTime wm);
+extern bool se_window_update_advance(SeWindowAgg *agg, SeTime h);
+extern void se_window_update_wake(SeWindowAgg *agg, SeSlice *slice, SeTime wm);
+extern void se_window_update_apply(SeWindowAgg *agg, SeSlice *slice, const SeBatch *batch, int n);
+extern void se_window_update_timer(SeOperator *op, SeTime now);
+extern void se_window_update_prepare(SeWindowAgg *agg);
+extern void se_window_update_restored(SeWindowAgg *agg);
+extern SeTime se_window_update_deadline(const SeWindowAgg *agg);
+extern void se_window_update_forget(SeWindowAgg *agg, SeSlice *slice);
+
+/* Windows that end by then are late for a row with this stamp. */
+static inline SeTime
+se_window_agg_horizon(const SeWindowAgg *agg, SeTime wm)
+{
+	return agg->updating ? se_window_update_horizon(agg, wm) : wm;
+}
 
 /* window_merge.c */
 extern void se_window_merge_window(SeWindowAgg *agg, SeTime start, SeTime end);

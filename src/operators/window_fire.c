@@ -27,6 +27,8 @@ se_window_agg_advance(SeOperator *op, SeTime h)
 	SeWindowAgg *agg = (SeWindowAgg *) op;
 	SeTime		reached = h;
 
+	if (agg->updating)
+		return se_window_update_advance(agg, h);
 	if (SE_FAULT_WRONG("wrong-fire-early") && h > SE_TIME_MIN && h < SE_TIME_MAX - agg->node->window.size)
 		reached = h + agg->node->window.size;
 	while (agg->firing || (agg->nslices > 0 && agg->deadline <= reached))

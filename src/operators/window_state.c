@@ -5,7 +5,8 @@
  * Every record begins with 1 version (1) and 1 sort of record:
  *
  *	M	the operator: 4 number of the snapshot, 8 closed_to, 8 watermark sent on,
- *		1 firing, 8 end of the window that fires, 4 cursor, then the stash (stash.c)
+ *		1 firing, 8 end of the window that fires, 4 cursor, then the stash (stash.c);
+ *		of results that change also 8 dropped_to, 8 early_tick
  *	S	a slice: 8 start, 8 end, then as in operators/agg_set.h
  *	R	groups of a merged window still to be emitted: the same
  *
@@ -47,6 +48,8 @@ se_window_state_prepare(SeOperator *op)
 
 	if (agg->firing && !agg->single && agg->result == NULL)
 		se_window_agg_keep_result(agg);
+	if (agg->updating)
+		se_window_update_prepare(agg);
 	for (int i = 0; i < agg->nslices; i++)
 		se_agg_home_prepare(agg->set, agg->slices[i]->home);
 	if (agg->result != NULL)
@@ -94,6 +97,11 @@ write_meta(SeWindowAgg *agg, SeSnapshotWriter *writer)
 	se_record_put_i64(&out, agg->fire_end);
 	se_record_put_u32(&out, agg->cursor);
 	se_stash_write(&agg->stash, &out);
+	if (agg->updating)
+	{
+		se_record_put_i64(&out, agg->dropped_to);
+		se_record_put_i64(&out, agg->early_tick);
+	}
 	se_snapshot_append(writer, agg->op.id, out.data, out.len);
 	pfree(out.data);
 	agg->meta_saved = agg->snapshots;
@@ -116,6 +124,15 @@ read_meta(SeWindowAgg *agg, SeRecordReader *reader)
 	agg->fire_end = se_record_i64(reader);
 	agg->cursor = se_record_u32(reader);
 	se_stash_read(&agg->stash, reader);
+
+	/* Written while results did not change: a window was dropped when it closed. */
+	agg->dropped_to = agg->closed_to;
+	agg->early_tick = 0;
+	if (reader->next != reader->end)
+	{
+		agg->dropped_to = se_record_i64(reader);
+		agg->early_tick = se_record_i64(reader);
+	}
 	if (reader->next != reader->end)
 		se_record_corrupted();
 }
@@ -250,8 +267,10 @@ se_window_state_restored(SeOperator *op)
 		agg->result = se_agg_home_new(agg->set, agg->keys, agg->set->payload_size);
 		agg->result_end = agg->fire_end;
 	}
-	se_window_agg_drop_slices(agg, agg->closed_to);
+	se_window_agg_drop_slices(agg, agg->updating ? agg->dropped_to : agg->closed_to);
 	check_zone(agg);
+	if (agg->updating)
+		se_window_update_restored(agg);
 	se_window_agg_set_deadline(agg);
 	op->watermark_in = Max(op->watermark_in, agg->closed_to);
 	if (agg->firing && agg->single &&

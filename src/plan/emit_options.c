@@ -59,6 +59,13 @@ se_emit_options_read(SePlan *plan)
 		check_unwindowed(plan);
 }
 
+/* How often the clock must be told to the view, µs; 0 = never. */
+int64
+se_emit_options_tick(const SePlan *plan)
+{
+	return plan->emit.early_clock ? plan->emit.early : 0;
+}
+
 static void
 refuse_without_groups(const SePlan *plan)
 {
@@ -79,10 +86,10 @@ check_windowed(const SePlan *plan)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("stream_engine.emit has \"late\", but the view takes no late rows"),
 				 errhint("Add stream_engine.allowed_lateness, or leave \"late\" out.")));
-	if (se_emit_is_updating(emit))
+	if (plan->session && se_emit_is_updating(emit))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("windows whose results change are not supported yet"),
+				 errmsg("sessions whose results change are not supported yet"),
 				 errhint("Leave stream_engine.emit and stream_engine.allowed_lateness out.")));
 }
 

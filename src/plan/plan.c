@@ -57,6 +57,7 @@ se_plan_query(Query *query, const char *source_text, Oid result_table, List *opt
 
 	graph->nodes = plan->nodes;
 	graph->sink = llast(plan->nodes);
+	graph->tick_interval = se_emit_options_tick(plan);
 	graph->streams = list_make1_oid(plan->stream->relation);
 	graph->views = plan->views;
 	if (plan->by_proctime && plan->grouped)
@@ -200,6 +201,14 @@ result_key_columns(SePlan *plan)
 				found = column;
 			column++;
 		}
+		if (found < 0 && plan->window_rti != 0 && IsA(lfirst(key), Var) &&
+			((Var *) lfirst(key))->varno == plan->window_rti)
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("the window is missing in the SELECT list"),
+					 errdetail("With these options rows of this view are updated when their group changes, and are found by their keys and their window."),
+					 errhint("Add %s to the SELECT list, or leave stream_engine.emit and stream_engine.allowed_lateness out.",
+							 ((Var *) lfirst(key))->varattno == SE_WINDOW_START_ATTR ? "window_start" : "window_end")));
 		if (found < 0)
 			ereport(ERROR,
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),

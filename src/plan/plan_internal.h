@@ -96,6 +96,7 @@ extern void se_session_adapt_call(SeAggCall *call);
 
 /* emit_options.c: the options that say when results come, against the query's shape */
 extern void se_emit_options_read(SePlan *plan);
+extern int64 se_emit_options_tick(const SePlan *plan);
 extern const char *se_plan_option(const SePlan *plan, const char *name);
 
 /* expressions.c */

@@ -5,7 +5,8 @@
  *		input --> [expand] --> [calc: conditions, keys, arguments] --> aggregate --> [calc: HAVING, targets]
  *
  * GROUP BY a window of the window function makes a *windowed* aggregate: groups are
- * final when the watermark passes their window, and its rows are inserted once. It is
+ * final when the watermark passes their window, and its rows are inserted once, unless
+ * the view's options ask for results that change (flow/emit.h). It is
  * *sliced* when a row needs to be counted in its slice of time only; then the window
  * columns exist only above the aggregate. Otherwise rows are first expanded, one for
  * each of their windows. Any other grouping is updated while the stream goes on.
@@ -58,6 +59,8 @@ static SeStep *prepare_rows(SePlan *plan, Grouping *grouping, SeStep *input);
 static SeStep *add_window_agg(SePlan *plan, Grouping *grouping, SeStep *input);
 static SeStep *add_group_agg(SePlan *plan, Grouping *grouping, SeStep *input);
 static SeStep *add_session_agg(SePlan *plan, Grouping *grouping, SeStep *input);
+static SeChangeMode windowed_mode(SePlan *plan, const Grouping *grouping);
+static Var *window_key(SePlan *plan, const Grouping *grouping);
 static void windowed_columns(SePlan *plan, const Grouping *grouping, List **columns, List **names);
 static void add_call_columns(const Grouping *grouping, List **columns, List **names);
 static List *columns_of(const SeStep *input, List *exprs);
@@ -191,7 +194,7 @@ check_key(SePlan *plan, const Grouping *grouping, const SortGroupClause *clause,
 				 errdetail("Groups are found by hashing, and the type cannot be hashed."),
 				 errhint("Group by the value cast to text."),
 				 se_plan_key_position(plan, key)));
-	if (!grouping->windowed &&
+	if ((!grouping->windowed || se_emit_is_updating(&plan->emit)) &&
 		!OidIsValid(lookup_type_cache(type, TYPECACHE_BTREE_OPFAMILY)->btree_opf))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -240,7 +243,8 @@ split_conditions(SePlan *plan, Grouping *grouping)
 	}
 
 	grouping->sliced = grouping->windowed && !grouping->by_start && !rows_need_windows(plan, grouping) &&
-		(plan->window.kind == SE_WINDOW_TUMBLE || calls_mergeable(grouping));
+		(plan->window.kind == SE_WINDOW_TUMBLE ||
+		 (calls_mergeable(grouping) && !se_emit_is_updating(&plan->emit)));
 	if (!grouping->sliced)
 	{
 		grouping->below = plan->quals;
@@ -368,7 +372,46 @@ add_window_agg(SePlan *plan, Grouping *grouping, SeStep *input)
 	node->emit = plan->emit;
 
 	windowed_columns(plan, grouping, &columns, &names);
-	return se_step_add(plan, &node->node, SE_NODE_WINDOW_AGG, input->node, SE_MODE_APPEND, columns, names);
+	return se_step_add(plan, &node->node, SE_NODE_WINDOW_AGG, input->node,
+					   windowed_mode(plan, grouping), columns, names);
+}
+
+/* Rows that change are found again by the keys of their group and its window. */
+static SeChangeMode
+windowed_mode(SePlan *plan, const Grouping *grouping)
+{
+	if (!se_emit_is_updating(&plan->emit))
+		return SE_MODE_APPEND;
+	plan->group_keys = lappend(list_copy(grouping->keys), window_key(plan, grouping));
+	return SE_MODE_UPSERT;
+}
+
+/*
+ * The column of the window that names it in the result: the end; or what says as much
+ * and is in the SELECT list.
+ */
+static Var *
+window_key(SePlan *plan, const Grouping *grouping)
+{
+	static const int attrs[] = {SE_WINDOW_END_ATTR, SE_WINDOW_TIME_ATTR, SE_WINDOW_START_ATTR};
+	ListCell   *lc;
+
+	for (int i = 0; i < lengthof(attrs); i++)
+	{
+		Var		   *var = se_expr_window_var(plan, attrs[i]);
+
+		if (attrs[i] == SE_WINDOW_START_ATTR && !grouping->by_start && !plan->session &&
+			se_window_starts_repeat(&plan->window))
+			continue;
+		foreach(lc, plan->query->targetList)
+		{
+			TargetEntry *target = lfirst_node(TargetEntry, lc);
+
+			if (!target->resjunk && equal(target->expr, var))
+				return var;
+		}
+	}
+	return se_expr_window_var(plan, grouping->by_start ? SE_WINDOW_START_ATTR : SE_WINDOW_END_ATTR);
 }
 
 static SeStep *

@@ -28,6 +28,9 @@
 #define SE_ENTRY_USED		0x01	/* not a gap */
 #define SE_ENTRY_DIRTY		0x02
 #define SE_ENTRY_EMITTED	0x04	/* the operator's: its row is in the result */
+#define SE_ENTRY_STALE		0x08	/* the operator's: and it is not what the group is now (operators/stale.h) */
+#define SE_ENTRY_LISTED		0x10	/* in a list of stale entries; never saved */
+#define SE_ENTRY_DUE		0x20	/* in a list of entries to be emitted; never saved */
 
 typedef struct SeEntry
 {
