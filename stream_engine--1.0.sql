@@ -33,7 +33,8 @@ CREATE TABLE stream_engine.job_catalog (
     job               stream_engine.relation PRIMARY KEY,   -- result table
     definition        stream_engine.relation NOT NULL,      -- definition view
     goal              "char" NOT NULL,           -- r = run, s = stopped by a person, f = failed
-    options           text[] NOT NULL,           -- name=value
+    options           text[] NOT NULL,           -- name=value, as asked for
+    options_lsn       pg_lsn NOT NULL,           -- where the log stood when they were changed last
     settings          text[] NOT NULL,           -- name=value, of the creating session (N20)
     system_identifier bigint NOT NULL,           -- identity (N16)
     database_oid      oid NOT NULL,
@@ -58,6 +59,8 @@ CREATE TABLE stream_engine.job_positions (
     rows_out    bigint NOT NULL,
     late_rows   bigint NOT NULL,
     late_pairs  bigint NOT NULL,
+    options     text[] NOT NULL,                 -- those that the log moves, as in effect here (meta/options.h)
+    options_lsn pg_lsn NOT NULL,                 -- of the ALTER that said so
     skip        text[],
     PRIMARY KEY (job, unit, source)
 ) WITH (fillfactor = 30);
@@ -247,6 +250,10 @@ CREATE FUNCTION stream_engine.wait_state(view regclass, state text, timeout inte
 CREATE FUNCTION stream_engine.view_options(OUT name text, OUT type text, OUT default_value text, OUT allowed text, OUT help text)
     RETURNS SETOF record LANGUAGE c STRICT AS 'MODULE_PATHNAME', 'stream_engine_view_options';
 COMMENT ON FUNCTION stream_engine.view_options() IS 'the options of a continuous view''s WITH clause';
+CREATE FUNCTION stream_engine.options_in_effect(asked text[], moved text[]) RETURNS text[]
+    LANGUAGE c STRICT IMMUTABLE AS 'MODULE_PATHNAME', 'stream_engine_options_in_effect';
+COMMENT ON FUNCTION stream_engine.options_in_effect(text[], text[]) IS
+    'a view''s options as they count where it stands, of what was asked for and what its position says; see the view jobs';
 CREATE FUNCTION stream_engine.explain(query text) RETURNS SETOF text
     LANGUAGE c STRICT AS 'MODULE_PATHNAME', 'stream_engine_explain';
 COMMENT ON FUNCTION stream_engine.explain(text) IS
@@ -301,7 +308,8 @@ CREATE VIEW stream_engine.jobs WITH (security_barrier) AS
     SELECT j.job::regclass AS view, d.state, c.relowner::regrole AS owner, l.pid, d.attempt, d.failures, l.restart_at,
            l.error_sqlstate, d.error, d.rows_in, d.rows_out, d.rows_not_taken, d.late_rows, d.late_pairs,
            d.pending_rows, d.state_bytes, d.state_entries, l.watermark, l.latency, l.busy_time,
-           nullif(pg_catalog.pg_blocking_pids(l.pid), '{}') AS blocked_by
+           nullif(pg_catalog.pg_blocking_pids(l.pid), '{}') AS blocked_by,
+           d.options, n.options AS next_options, n.lsn AS next_options_lsn
     FROM stream_engine.job_catalog j
          JOIN pg_catalog.pg_class c ON c.oid = j.job
          LEFT JOIN stream_engine.live_jobs() l ON l.job = j.job
@@ -319,9 +327,12 @@ CREATE VIEW stream_engine.jobs WITH (security_barrier) AS
                     greatest(l.late_rows, max(p.late_rows), 0) AS late_rows,
                     greatest(l.late_pairs, max(p.late_pairs), 0) AS late_pairs,
                     coalesce(l.pending_rows, 0) AS pending_rows,
-                    coalesce(l.state_bytes, 0) AS state_bytes, coalesce(l.state_entries, 0) AS state_entries
+                    coalesce(l.state_bytes, 0) AS state_bytes, coalesce(l.state_entries, 0) AS state_entries,
+                    stream_engine.options_in_effect(j.options, coalesce(min(p.options), '{}')) AS options
              FROM stream_engine.job_positions p WHERE p.job = j.job
-             HAVING pg_has_role(c.relowner, 'USAGE') OR pg_has_role('pg_read_all_stats', 'USAGE')) d ON true;
+             HAVING pg_has_role(c.relowner, 'USAGE') OR pg_has_role('pg_read_all_stats', 'USAGE')) d ON true
+         LEFT JOIN LATERAL (
+             SELECT j.options, j.options_lsn AS lsn WHERE NOT (d.options @> j.options AND d.options <@ j.options)) n ON true;
 
 CREATE VIEW stream_engine.operators WITH (security_barrier) AS
     SELECT l.job::regclass AS view, l.operator, l.kind, l.rows_in, l.rows_out, l.watermark, l.state_bytes, l.state_entries

@@ -7,8 +7,8 @@
  * reason. Everything else is PostgreSQL's own business: further columns, indexes,
  * constraints, triggers, privileges.
  *
- * SET (stream_engine.…) changes the view's options; the worker starts anew with them
- * at its next commit. A new owner also owns the definition view.
+ * SET (stream_engine.…) changes the view's options (alter_options.c). A new owner also
+ * owns the definition view.
  */
 #include "postgres.h"
 
@@ -48,7 +48,7 @@ static void check_constraint(Oid view, const Constraint *constraint);
 static void check_attached(const AlterTableStmt *stmt);
 static void refuse_deferred(Oid view);
 static void refuse_transition_tables(Oid view);
-static void take_our_options(Oid view, const SeJobMeta *job, AlterTableStmt *stmt);
+static void take_our_options(SeUtility *utility, Oid view, AlterTableStmt *stmt);
 static int	columns_of(Oid relation);
 
 bool
@@ -95,7 +95,7 @@ alter_table(SeUtility *utility)
 	foreach(cell, stmt->cmds)
 		check_command(view, job, lfirst_node(AlterTableCmd, cell));
 	stmt = (AlterTableStmt *) se_utility_own(utility);
-	take_our_options(view, job, stmt);
+	take_our_options(utility, view, stmt);
 	if (stmt->cmds != NIL)
 		se_utility_pass_on(utility);
 	if (get_rel_relkind(view) != '\0')
@@ -212,12 +212,11 @@ refuse_transition_tables(Oid view)
 
 /* SET and RESET of stream_engine.*: done here and taken out of the statement. */
 static void
-take_our_options(Oid view, const SeJobMeta *job, AlterTableStmt *stmt)
+take_our_options(SeUtility *utility, Oid view, AlterTableStmt *stmt)
 {
-	List	   *options = job->options;
+	List	   *changes = NIL;
 	List	   *left = NIL;
 	ListCell   *cell;
-	bool		changed = false;
 
 	foreach(cell, stmt->cmds)
 	{
@@ -230,10 +229,9 @@ take_our_options(Oid view, const SeJobMeta *job, AlterTableStmt *stmt)
 			List	   *rest;
 
 			if (command->subtype == AT_SetRelOptions)
-				options = se_view_options_merge(options, se_view_options_parse(with, SE_OPTION_ALTER, &rest));
+				changes = list_concat(changes, se_view_options_parse(with, SE_OPTION_ALTER, &rest));
 			else
-				options = se_view_options_without(options, se_view_options_names(with, SE_OPTION_ALTER, &rest));
-			changed = true;
+				changes = list_concat(changes, se_view_options_names(with, SE_OPTION_ALTER, &rest));
 			if (rest == NIL)
 				continue;
 			command->def = (Node *) rest;
@@ -241,12 +239,10 @@ take_our_options(Oid view, const SeJobMeta *job, AlterTableStmt *stmt)
 		left = lappend(left, command);
 	}
 	stmt->cmds = left;
-	if (changed)
+	if (changes != NIL)
 	{
 		se_view_check_owner(view);
-		se_jobs_set_options(view, options);
-		CacheInvalidateRelcacheByRelid(view);
-		se_meta_notify_at_commit();
+		se_alter_options(utility, view, changes);
 	}
 }
 

@@ -192,6 +192,7 @@ insert_job(const SeViewParts *parts, List *options, bool run)
 	meta.definition = parts->definition;
 	meta.goal = run ? SE_GOAL_RUN : SE_GOAL_STOP;
 	meta.options = options;
+	meta.options_lsn = GetXLogInsertRecPtr();
 	meta.settings = se_view_settings_capture();
 	se_jobs_identify(&meta);
 	se_jobs_insert(&meta);

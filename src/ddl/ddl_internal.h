@@ -73,6 +73,12 @@ extern void se_view_check_watch(Oid view);
 extern void se_view_check_not_new(Oid view);
 extern void se_view_check_not_changed(Oid view);
 
+/*
+ * ddl/alter_options.c: SET and RESET of a view's options, in the order given; one to be reset has no value. The owner
+ * has been checked.
+ */
+extern void se_alter_options(SeUtility *utility, Oid view, List *changes);
+
 /* The schema of definition views. */
 #define SE_DEFINITIONS_SCHEMA "stream_engine_definitions"
 
@@ -105,6 +111,12 @@ extern void se_first_row_insert(Oid table, Query *query, const char *query_strin
 
 /* The definition view that was made for a result of this name, or InvalidOid. */
 extern Oid	se_result_table_definition(Oid table);
+
+/*
+ * A result that becomes an updating one: its key, if it has none yet, and its replica identity. A unique index of the
+ * user's that fits becomes the key.
+ */
+extern void se_result_table_give_key(SeUtility *utility, Oid table, const SeGraph *graph, Query *query);
 
 /*
  * The same parts of a view that is there already, as a restore leaves them: `definition`

@@ -56,6 +56,7 @@ static void set_replica_identity(SeUtility *utility, RangeVar *table);
 static Oid	create_definition(const RangeVar *table, List *columns, Query *query);
 static void keep_to_owner(Oid view, Oid owner);
 static char *definition_name(const RangeVar *table, Oid schema);
+static bool has_key(Oid table);
 static Oid	find_key(Oid table, List *key_columns);
 static void depend_internally(Oid relation, Oid on);
 static void mark_key(Oid index, Oid table);
@@ -125,6 +126,23 @@ se_result_table_adopt(Oid table, Oid definition, const SeGraph *graph, Query *qu
 	CommandCounterIncrement();
 }
 
+void
+se_result_table_give_key(SeUtility *utility, Oid table, const SeGraph *graph, Query *query)
+{
+	List	   *keys = ((const SeTableSinkNode *) graph->sink)->key_columns;
+	RangeVar   *name = makeRangeVar(get_namespace_name(get_rel_namespace(table)), get_rel_name(table), -1);
+	Oid			index;
+
+	if (!is_updating(graph) || keys == NIL || has_key(table))
+		return;
+	index = find_key(table, keys);
+	if (OidIsValid(index))
+		mark_key(index, table);
+	else
+		create_key(utility, name, table, se_plan_key_names(graph, query));
+	set_replica_identity(utility, name);
+}
+
 Oid
 se_result_table_definition(Oid table)
 {
@@ -144,6 +162,19 @@ quoted_names(List *names)
 	foreach(cell, names)
 		appendStringInfo(&text, "%s%s", text.len > 0 ? ", " : "", quote_identifier(strVal(lfirst(cell))));
 	return text.data;
+}
+
+static bool
+has_key(Oid table)
+{
+	Relation	relation = table_open(table, AccessShareLock);
+	bool		found = false;
+	ListCell   *cell;
+
+	foreach(cell, RelationGetIndexList(relation))
+		found |= se_result_table_is_key(lfirst_oid(cell));
+	table_close(relation, NoLock);
+	return found;
 }
 
 /* A unique index over exactly the key's columns in which NULLs are equal or cannot be. */

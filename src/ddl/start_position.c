@@ -29,6 +29,7 @@
 #include "log/position.h"
 #include "log/retention.h"
 #include "meta/jobs.h"
+#include "meta/options.h"
 #include "meta/positions.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
@@ -53,6 +54,7 @@ static void lock_without_writers(Oid stream);
 static bool lock_within(Oid stream, int ms);
 static XLogRecPtr created_at(Oid stream);
 static bytea *position_bytes(const SeLogPosition *position);
+static void give_options(SePositionMeta *meta);
 static void put(Oid job, int source, const SeGraph *graph, const SeLogPosition *position);
 static void go_on(Oid job, SeLogSourceNode *node, const SeGraph *graph);
 
@@ -130,6 +132,7 @@ go_on(Oid job, SeLogSourceNode *node, const SeGraph *graph)
 	meta->position = position_bytes(&new);
 	meta->fingerprint = graph->fingerprint;
 	meta->skip = NIL;
+	give_options(meta);
 	se_positions_put(meta);
 }
 
@@ -261,6 +264,14 @@ position_bytes(const SeLogPosition *position)
 	return bytes;
 }
 
+/* From this place on all that was asked for counts; marks of before mean nothing. */
+static void
+give_options(SePositionMeta *meta)
+{
+	meta->options = se_options_moved(se_jobs_get(meta->job)->options);
+	meta->options_lsn = GetXLogInsertRecPtr();
+}
+
 /* Write the position row of one source of the job's first unit. */
 static void
 put(Oid job, int source, const SeGraph *graph, const SeLogPosition *position)
@@ -272,5 +283,6 @@ put(Oid job, int source, const SeGraph *graph, const SeLogPosition *position)
 	meta.position = position_bytes(position);
 	meta.fingerprint = graph->fingerprint;
 	meta.shape = graph->shape;
+	give_options(&meta);
 	se_positions_put(&meta);
 }

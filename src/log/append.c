@@ -507,6 +507,24 @@ se_append_watermark(Oid stream, SeTime watermark)
 	write_message(&header, &watermark);
 }
 
+/*
+ * A mark among the rows of whatever streams the job reads: none of their messages has
+ * rows on both sides of it.
+ */
+void
+se_append_options(Oid job, const char *body, Size len)
+{
+	SeMessageHeader header = {.kind = SE_MESSAGE_MARK,.mark = SE_MARK_OPTIONS};
+	ListCell   *lc;
+
+	header.relation = job;
+	header.ordinal = MyWrites.next_ordinal++;
+	header.body_len = len;
+	foreach(lc, MyWrites.latest)
+		((Latest *) lfirst(lc))->ordinal = header.ordinal;
+	write_message(&header, body);
+}
+
 /* Fill what is the same for every message of the transaction, and write. */
 static void
 write_message(SeMessageHeader *header, const void *body)

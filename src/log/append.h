@@ -32,6 +32,9 @@ extern void se_append_close(SeAppender *appender);
 /* emit_watermark: a transactional mark with an ordinal of its own. */
 extern void se_append_watermark(Oid stream, SeTime watermark);
 
+/* ALTER: a transactional mark of a job's, with an ordinal of its own (log/options_mark.h). */
+extern void se_append_options(Oid job, const char *body, Size len);
+
 /* Ordinal the next row or mark of this transaction gets (start marks need it). */
 extern uint64 se_append_next_ordinal(void);
 

@@ -53,7 +53,8 @@ typedef enum SeMarkKind
 	SE_MARK_WATERMARK = 3,		/* transactional; body: int64 SeTime */
 	SE_MARK_TICK = 4,			/* processing time; body: int64 SeTime */
 	SE_MARK_IDLE = 5,
-	SE_MARK_BARRIER = 6
+	SE_MARK_BARRIER = 6,
+	SE_MARK_OPTIONS = 7			/* transactional; relation: the job; body: log/options_mark.h */
 } SeMarkKind;
 
 typedef struct SeMessageHeader

@@ -67,6 +67,7 @@ struct SeLogReader
 	bool		strict;
 	Oid		   *relations;
 	int			nrelations;
+	Oid			job;			/* whose marks are wanted, too; InvalidOid = none */
 	List	   *history;		/* timelines, newest first; NIL in recovery */
 
 	/* the scan */
@@ -156,6 +157,12 @@ void
 se_reader_close(SeLogReader *reader)
 {
 	MemoryContextDelete(reader->memory);
+}
+
+void
+se_reader_want_marks(SeLogReader *reader, Oid job)
+{
+	reader->job = job;
 }
 
 void
@@ -447,7 +454,8 @@ is_wanted(const SeLogReader *reader, const SeMessageHeader *header)
 	for (int i = 0; i < reader->nrelations; i++)
 		if (header->relation == reader->relations[i])
 			return true;
-	return header->relation == InvalidOid && header->kind == SE_MESSAGE_MARK;
+	return header->kind == SE_MESSAGE_MARK &&
+		(header->relation == InvalidOid || header->relation == reader->job);
 }
 
 /* I1: the commit record can be read before the transaction is visible to others. */

@@ -87,6 +87,9 @@ extern void se_reader_status(SeLogReader *reader, SeLogReaderStatus *status);
 extern void se_reader_position(SeLogReader *reader, XLogRecPtr commit_lsn, uint64 ordinal,
 							   SeLogPosition *position);
 
+/* Deliver the marks of a job, too. Call before the first message is asked for. */
+extern void se_reader_want_marks(SeLogReader *reader, Oid job);
+
 /* Bytes that open transactions may keep in memory before only their LSNs are kept. */
 extern void se_reader_set_memory_limit(SeLogReader *reader, Size bytes);
 

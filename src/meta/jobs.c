@@ -28,6 +28,7 @@
 #include "utils/fmgroids.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
+#include "utils/pg_lsn.h"
 #include "utils/rel.h"
 
 enum
@@ -36,6 +37,7 @@ enum
 	COLUMN_DEFINITION,
 	COLUMN_GOAL,
 	COLUMN_OPTIONS,
+	COLUMN_OPTIONS_LSN,
 	COLUMN_SETTINGS,
 	COLUMN_SYSTEM_IDENTIFIER,
 	COLUMN_DATABASE,
@@ -136,6 +138,7 @@ se_jobs_insert(const SeJobMeta *meta)
 	values[COLUMN_DEFINITION - 1] = ObjectIdGetDatum(meta->definition);
 	values[COLUMN_GOAL - 1] = CharGetDatum(meta->goal);
 	values[COLUMN_OPTIONS - 1] = se_jobs_pairs_to_datum(meta->options);
+	values[COLUMN_OPTIONS_LSN - 1] = LSNGetDatum(meta->options_lsn);
 	values[COLUMN_SETTINGS - 1] = se_jobs_pairs_to_datum(meta->settings);
 	values[COLUMN_SYSTEM_IDENTIFIER - 1] = Int64GetDatum((int64) meta->system_identifier);
 	values[COLUMN_DATABASE - 1] = ObjectIdGetDatum(meta->database);
@@ -158,11 +161,12 @@ se_jobs_set_goal(Oid job, SeJobGoal goal)
 }
 
 void
-se_jobs_set_options(Oid job, List *options)
+se_jobs_set_options(Oid job, List *options, XLogRecPtr lsn)
 {
 	SeJobMeta  *meta;
 
 	update_column(job, COLUMN_OPTIONS, se_jobs_pairs_to_datum(options));
+	update_column(job, COLUMN_OPTIONS_LSN, LSNGetDatum(lsn));
 	meta = se_jobs_get(job);
 	se_remark_write(meta);
 	CacheInvalidateRelcacheByRelid(job);	/* the job's worker looks again */
@@ -315,6 +319,7 @@ job_from_tuple(HeapTuple tuple, TupleDesc desc)
 	meta->definition = DatumGetObjectId(values[COLUMN_DEFINITION - 1]);
 	meta->goal = DatumGetChar(values[COLUMN_GOAL - 1]);
 	meta->options = se_jobs_pairs_from_strings(se_table_datum_to_strings(values[COLUMN_OPTIONS - 1]));
+	meta->options_lsn = DatumGetLSN(values[COLUMN_OPTIONS_LSN - 1]);
 	meta->settings = se_jobs_pairs_from_strings(se_table_datum_to_strings(values[COLUMN_SETTINGS - 1]));
 	meta->system_identifier = (uint64) DatumGetInt64(values[COLUMN_SYSTEM_IDENTIFIER - 1]);
 	meta->database = DatumGetObjectId(values[COLUMN_DATABASE - 1]);

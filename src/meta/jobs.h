@@ -9,6 +9,7 @@
 #define SE_META_JOBS_H
 
 #include "base/se.h"
+#include "access/xlogdefs.h"
 #include "nodes/pg_list.h"
 
 /* What a person wants of a job, and what the last error decided. Stored as text. */
@@ -24,7 +25,8 @@ typedef struct SeJobMeta
 	Oid			job;			/* result table */
 	Oid			definition;		/* definition view */
 	char		goal;
-	List	   *options;		/* DefElem (name, String): the stream_engine.* of WITH */
+	List	   *options;		/* DefElem (name, String): the stream_engine.* of WITH, as asked for */
+	XLogRecPtr	options_lsn;	/* where the log stood when they were last changed */
 	List	   *settings;		/* DefElem: TimeZone, search_path, … of the creator */
 	/* identity */
 	uint64		system_identifier;
@@ -43,7 +45,7 @@ extern bool se_jobs_exists(Oid job);
 extern bool se_jobs_is_uncommitted(Oid job);
 extern void se_jobs_insert(const SeJobMeta *meta);
 extern void se_jobs_set_goal(Oid job, SeJobGoal goal);
-extern void se_jobs_set_options(Oid job, List *options);
+extern void se_jobs_set_options(Oid job, List *options, XLogRecPtr lsn);
 extern void se_jobs_delete(Oid job);
 
 /* From now on the job is this database's, and shall run. Needs the lock of se_jobs_lock. */

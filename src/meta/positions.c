@@ -15,6 +15,7 @@
 #include "meta/positions.h"
 #include "meta/table.h"
 #include "utils/builtins.h"
+#include "utils/pg_lsn.h"
 #include "utils/rel.h"
 
 enum
@@ -32,6 +33,8 @@ enum
 	COLUMN_ROWS_OUT,
 	COLUMN_LATE_ROWS,
 	COLUMN_LATE_PAIRS,
+	COLUMN_OPTIONS,
+	COLUMN_OPTIONS_LSN,
 	COLUMN_SKIP,
 	COLUMNS = COLUMN_SKIP
 };
@@ -57,6 +60,8 @@ position_from_tuple(HeapTuple tuple, TupleDesc desc)
 	meta->rows_out = DatumGetInt64(values[COLUMN_ROWS_OUT - 1]);
 	meta->late_rows = DatumGetInt64(values[COLUMN_LATE_ROWS - 1]);
 	meta->late_pairs = DatumGetInt64(values[COLUMN_LATE_PAIRS - 1]);
+	meta->options = se_jobs_pairs_from_strings(se_table_datum_to_strings(values[COLUMN_OPTIONS - 1]));
+	meta->options_lsn = DatumGetLSN(values[COLUMN_OPTIONS_LSN - 1]);
 	if (!nulls[COLUMN_SKIP - 1])
 		meta->skip = se_table_datum_to_strings(values[COLUMN_SKIP - 1]);
 	return meta;
@@ -138,6 +143,8 @@ se_positions_put(const SePositionMeta *meta)
 	values[COLUMN_ROWS_OUT - 1] = Int64GetDatum(meta->rows_out);
 	values[COLUMN_LATE_ROWS - 1] = Int64GetDatum(meta->late_rows);
 	values[COLUMN_LATE_PAIRS - 1] = Int64GetDatum(meta->late_pairs);
+	values[COLUMN_OPTIONS - 1] = se_jobs_pairs_to_datum(meta->options);
+	values[COLUMN_OPTIONS_LSN - 1] = LSNGetDatum(meta->options_lsn);
 	nulls[COLUMN_SKIP - 1] = meta->skip == NIL;
 	values[COLUMN_SKIP - 1] = meta->skip ? se_table_strings_to_datum(meta->skip) : (Datum) 0;
 	tuple = heap_form_tuple(RelationGetDescr(table), values, nulls);
@@ -151,6 +158,27 @@ se_positions_put(const SePositionMeta *meta)
 	heap_freetuple(tuple);
 	table_close(table, RowExclusiveLock);
 	CommandCounterIncrement();
+}
+
+bool
+se_positions_are_uncommitted(Oid job)
+{
+	Relation	table;
+	ScanKeyData key;
+	SeTableScan scan;
+	HeapTuple	tuple;
+	bool		ours;
+
+	table = se_table_try_open("job_positions", AccessShareLock);
+	if (table == NULL)
+		return false;
+	se_table_key_oid(&key, COLUMN_JOB, job);
+	se_table_scan_begin(&scan, table, 1, &key);
+	tuple = se_table_scan_next(&scan);
+	ours = tuple != NULL && TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(tuple->t_data));
+	se_table_scan_end(&scan);
+	table_close(table, AccessShareLock);
+	return ours;
 }
 
 void

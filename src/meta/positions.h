@@ -9,6 +9,7 @@
 #define SE_META_POSITIONS_H
 
 #include "base/se.h"
+#include "access/xlogdefs.h"
 #include "nodes/pg_list.h"
 
 typedef struct SePositionMeta
@@ -26,6 +27,8 @@ typedef struct SePositionMeta
 	int64		rows_out;
 	int64		late_rows;
 	int64		late_pairs;
+	List	   *options;		/* DefElem: those that the log moves (meta/options.h), as in effect here */
+	XLogRecPtr	options_lsn;	/* of the ALTER that said so: marks that are not newer were obeyed */
 	List	   *skip;			/* char *: positions to skip (start(view, skip)) */
 } SePositionMeta;
 
@@ -33,6 +36,9 @@ extern SePositionMeta *se_positions_get(Oid job, int unit, int source); /* NULL 
 extern List *se_positions_list(Oid job);
 extern void se_positions_put(const SePositionMeta *meta);	/* insert or update */
 extern void se_positions_delete(Oid job);
+
+/* Were the job's rows written by the current transaction, so that no worker has begun there? */
+extern bool se_positions_are_uncommitted(Oid job);
 
 /* Append to stream_engine.job_errors; keeps the newest 100 per job. */
 extern void se_errors_add(Oid job, int sqlstate, const char *message, const char *detail,

@@ -187,6 +187,8 @@ write_positions(SeTask *task)
 		meta.rows_out = task->rows_out_base + (int64) chain->sink->rows_in;
 		meta.late_rows = task->env.late_rows;
 		meta.late_pairs = task->env.late_pairs;
+		meta.options = task->options;
+		meta.options_lsn = task->options_lsn;
 		meta.skip = skip;
 		se_positions_put(&meta);
 	}

@@ -7,12 +7,18 @@
  * sink for the commit. The snapshot is taken before a source looks how far the log is
  * flushed; a transaction that this snapshot does not see is left for the next round
  * (I1), and whoever made it visible wakes us after that.
+ *
+ * A mark that changes the options of the view ends the rounds of the worker: what comes
+ * before it is committed, then the position behind it with the new options, and the
+ * successor goes on with these. So rows on both sides of it see the right ones, whenever
+ * the worker dies.
  */
 #include "postgres.h"
 
 #include "access/xact.h"
 #include "base/fault.h"
 #include "miscadmin.h"
+#include "nodes/nodes.h"
 #include "runtime/task.h"
 #include "runtime/worker_env.h"
 #include "utils/snapmgr.h"
@@ -78,6 +84,8 @@ poll_sources(SeTask *task)
 	for (;;)
 	{
 		bool		more = false;
+		int			before_mark = 0;
+		int			ended = 0;
 
 		for (int i = 0; i < task->chain->nsources; i++)
 		{
@@ -88,13 +96,38 @@ poll_sources(SeTask *task)
 				task->resuming = true;
 				return SE_ROUND_FULL;
 			}
+			before_mark += source->source->options != NULL;
+			ended += source->ended;
 		}
+		if (before_mark > 0 && before_mark + ended == task->chain->nsources)
+			return SE_ROUND_OPTIONS;
 		if (!more)
 			return SE_ROUND_IDLE;
 		if (GetCurrentTimestamp() >= end)
 			return SE_ROUND_MORE;
 		CHECK_FOR_INTERRUPTS();
 	}
+}
+
+void
+se_round_take_options(SeTask *task)
+{
+	Assert(!task->dirty && !task->resuming);
+	for (int i = 0; i < task->chain->nsources; i++)
+	{
+		SeSource   *source = task->chain->sources[i].source;
+		MemoryContext old;
+
+		if (source->options == NULL)
+			continue;
+		old = MemoryContextSwitchTo(task->memory);
+		task->options = copyObject(source->options->options);
+		task->options_lsn = source->options->lsn;
+		MemoryContextSwitchTo(old);
+		source->ops->pass_options(source);
+	}
+	task->dirty = true;
+	SE_FAULT_POINT("options-taken");
 }
 
 /* One batch of one source. False if the output is full; *more if it is worth asking again. */
@@ -123,6 +156,14 @@ poll_one(SeTask *task, SeChainSource *source, bool *more)
 			*more = true;
 			return true;
 		case SE_POLL_NOTHING:
+			return true;
+		case SE_POLL_OPTIONS:
+			if (source->source->options->lsn <= task->options_lsn)
+			{
+				/* an older ALTER's, of before the position was given newer ones */
+				source->source->ops->pass_options(source->source);
+				*more = true;
+			}
 			return true;
 		case SE_POLL_END:
 			source->ended = true;

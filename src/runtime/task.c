@@ -45,6 +45,7 @@ static bool was_dismissed(void);
 static void remember_fatal(ErrorData *error);
 static bool come_up(SeTask *task);
 static SeRoundOutcome turn(SeTask *task, bool stopping);
+static SeRoundOutcome change_options(SeTask *task);
 static void run(SeTask *task);
 static uint64 count_wakes(void);
 static bool commit_is_due(SeTask *task, SeRoundOutcome outcome);
@@ -232,6 +233,8 @@ turn(SeTask *task, bool stopping)
 			if (task->dirty && !se_commit_run(task))
 				return SE_ROUND_GONE;
 			break;
+		case SE_ROUND_OPTIONS:
+			return change_options(task);
 		default:
 			if (commit_is_due(task, outcome))
 				return se_commit_run(task) ? outcome : SE_ROUND_GONE;
@@ -240,6 +243,20 @@ turn(SeTask *task, bool stopping)
 			break;
 	}
 	return outcome;
+}
+
+/* All rows before the mark were pushed: commit them, and when nothing is left of them, the change. */
+static SeRoundOutcome
+change_options(SeTask *task)
+{
+	bool		clean = !task->dirty && !task->resuming;
+
+	SE_FAULT_POINT("options-met");
+	if (clean)
+		se_round_take_options(task);
+	if (!se_commit_run(task))
+		return SE_ROUND_GONE;
+	return clean ? SE_ROUND_OUTDATED : SE_ROUND_MORE;
 }
 
 static void

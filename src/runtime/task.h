@@ -33,6 +33,7 @@ typedef enum SeRoundOutcome
 	SE_ROUND_MORE,				/* there is more to do at once */
 	SE_ROUND_IDLE,				/* the sources have nothing now */
 	SE_ROUND_FULL,				/* results reached their bound: commit before anything else */
+	SE_ROUND_OPTIONS,			/* the sources stand before a mark that changes the view's options */
 	SE_ROUND_OUTDATED,			/* what the chain was made of has changed */
 	SE_ROUND_GONE				/* the result table is gone */
 } SeRoundOutcome;
@@ -49,6 +50,8 @@ typedef struct SeTask
 
 	/* settings of the view */
 	int			checkpoint_interval;	/* ms */
+	List	   *options;		/* those that the log moves, as in effect here (meta/options.h) */
+	XLogRecPtr	options_lsn;	/* of the ALTER that said so */
 
 	/* dataflow */
 	MemoryContext memory;		/* as long as the worker */
@@ -96,6 +99,12 @@ extern bool se_task_is_outdated(SeTask *task);
 
 /* runtime/round.c */
 extern SeRoundOutcome se_round_run(SeTask *task);
+
+/*
+ * Step behind the mark that the sources stand before, to its options: they come into effect with the next commit and
+ * the next worker. The unit must be clean: all that came before the mark is committed under the old ones.
+ */
+extern void se_round_take_options(SeTask *task);
 
 /* The last commit is where we stand: take its numbers over and publish them. */
 extern void se_commit_begin(SeTask *task);

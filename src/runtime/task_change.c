@@ -25,6 +25,7 @@
 #include "common/hashfn.h"
 #include "log/stream.h"
 #include "meta/jobs.h"
+#include "meta/options.h"
 #include "miscadmin.h"
 #include "nodes/execnodes.h"
 #include "nodes/nodeFuncs.h"
@@ -458,6 +459,8 @@ fingerprint(const SeJobMeta *meta)
 	{
 		DefElem    *option = lfirst_node(DefElem, cell);
 
+		if (se_options_is_moved(option->defname))
+			continue;			/* the log says when */
 		hash = mix_bytes(hash, option->defname, strlen(option->defname));
 		hash = mix_bytes(hash, strVal(option->arg), strlen(strVal(option->arg)));
 	}

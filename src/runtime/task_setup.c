@@ -14,6 +14,7 @@
 #include "base/settings.h"
 #include "catalog/pg_class.h"
 #include "meta/jobs.h"
+#include "meta/options.h"
 #include "meta/positions.h"
 #include "miscadmin.h"
 #include "plan/plan.h"
@@ -29,6 +30,7 @@
 #include "utils/syscache.h"
 
 static SeJobMeta *read_meta(SeTask *task);
+static void take_over_options(SeTask *task, SeJobMeta *meta);
 static bool lock_sources(SeTask *task, const SeJobMeta *meta);
 static void read_options(SeTask *task, const SeJobMeta *meta);
 static void refuse_restart(const SeTask *task);
@@ -93,9 +95,27 @@ read_meta(SeTask *task)
 	if (meta != NULL && get_rel_name(task->job) != NULL)
 		task->name = quote_qualified_identifier(get_namespace_name(get_rel_namespace(task->job)),
 												get_rel_name(task->job));
+	if (meta != NULL)
+		take_over_options(task, meta);
 	MemoryContextSwitchTo(old);
 	se_worker_commit_own();
 	return task->name != NULL ? meta : NULL;
+}
+
+/*
+ * Options that decide results count as they did at the position: one that was asked for
+ * since comes into effect at its mark in the log. The rest of meta is as it is now.
+ */
+static void
+take_over_options(SeTask *task, SeJobMeta *meta)
+{
+	List	   *positions = se_positions_list(task->job);
+
+	if (positions == NIL || SE_FAULT_WRONG("wrong-options-early"))
+		return;
+	task->options = ((SePositionMeta *) linitial(positions))->options;
+	task->options_lsn = ((SePositionMeta *) linitial(positions))->options_lsn;
+	meta->options = se_options_in_effect(meta->options, task->options);
 }
 
 /* A number with a unit out of the view's options, or the server's default. */
@@ -227,6 +247,7 @@ open_sources(SeTask *task)
 					 errdetail("Something its query uses was changed so that the state has another meaning.") :
 					 errdetail("A plain view it reads, or something else its query uses, was changed so that it is another query."),
 					 errhint("Undo the change, or drop and create the view.")));
+		source->job = task->job;
 		source->skip = &task->skip;
 		source->ops->open(source, VARDATA_ANY(position->position),
 						  VARSIZE_ANY_EXHDR(position->position));

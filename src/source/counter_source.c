@@ -118,6 +118,12 @@ counter_position(SeSource *source, StringInfo out)
 	appendStringInfo(out, "%0*d", DIGITS, ((CounterSource *) source)->n);
 }
 
+/* It meets no marks. */
+static void
+counter_pass_options(SeSource *source)
+{
+}
+
 static void
 counter_position_committed(SeSource *source)
 {
@@ -155,6 +161,7 @@ const SeSourceOps se_counter_source_ops = {
 	.open = counter_open,
 	.poll = counter_poll,
 	.position = counter_position,
+	.pass_options = counter_pass_options,
 	.position_committed = counter_position_committed,
 	.status = counter_status,
 	.describe = counter_describe,

@@ -23,6 +23,7 @@
 #include "base/fault.h"
 #include "base/database_slot.h"
 #include "log/layout.h"
+#include "log/options_mark.h"
 #include "log/reader.h"
 #include "log/row_bytes.h"
 #include "log/row_pack.h"
@@ -69,6 +70,7 @@ typedef struct LogSource
 	List	   *unpacks;		/* Unpack */
 	List	   *sent_unpacks;	/* Unpack, of this transaction's layout messages */
 	MemoryContext sent_memory;
+	MemoryContext mark_memory;	/* of source.options */
 	Datum	   *values;			/* a row, if more than the node's columns is wanted */
 	bool	   *nulls;
 
@@ -89,6 +91,7 @@ typedef struct LogSource
 static void log_source_open(SeSource *source, const void *position, Size len);
 static SePollResult log_source_poll(SeSource *source, SeBatch *batch, Snapshot snapshot);
 static void log_source_position(SeSource *source, StringInfo out);
+static void log_source_pass_options(SeSource *source);
 static void log_source_position_committed(SeSource *source);
 static void log_source_status(SeSource *source, SeSourceStatus *status);
 static char *log_source_describe(const void *position, Size len);
@@ -102,6 +105,7 @@ static void begin_message(LogSource *log);
 static void end_message(LogSource *log);
 static void begin_transaction(LogSource *log);
 static void take_layout(LogSource *log);
+static void stand_before(LogSource *log);
 static void take_mark(LogSource *log);
 static void go_on(LogSource *log, SeTime proctime);
 static void take_tick(LogSource *log);
@@ -119,6 +123,7 @@ const SeSourceOps se_log_source_ops = {
 	.open = log_source_open,
 	.poll = log_source_poll,
 	.position = log_source_position,
+	.pass_options = log_source_pass_options,
 	.position_committed = log_source_position_committed,
 	.status = log_source_status,
 	.describe = log_source_describe,
@@ -157,11 +162,14 @@ log_source_open(SeSource *source, const void *position, Size len)
 
 	log->sent_memory = AllocSetContextCreate(source->memory, "stream_engine layouts of a transaction",
 											 ALLOCSET_SMALL_SIZES);
+	log->mark_memory = AllocSetContextCreate(source->memory, "stream_engine options mark",
+											 ALLOCSET_SMALL_SIZES);
 	log->h = from.watermark;
 	log->proctime = from.proctime;
 	log->commit_time = from.proctime == SE_TIME_MIN ? 0 : from.proctime;
 	log->reader = se_reader_open(source->memory, &from, list_make1_oid(log->node->stream),
 								 (from.flags & SE_POSITION_EARLIEST) == 0);
+	se_reader_want_marks(log->reader, source->job);
 	MemoryContextSwitchTo(old);
 }
 
@@ -213,6 +221,18 @@ log_source_position(SeSource *source, StringInfo out)
 	position.watermark = log->h;
 	position.proctime = log->proctime;
 	appendBinaryStringInfo(out, (const char *) &position, sizeof(position));
+}
+
+/* What comes behind it is the next poll's. */
+static void
+log_source_pass_options(SeSource *source)
+{
+	LogSource  *log = (LogSource *) source;
+
+	Assert(source->options != NULL);
+	source->options = NULL;
+	log->next_ordinal++;
+	end_message(log);
 }
 
 /* The slot is the coordinator's to move. */
@@ -345,6 +365,8 @@ fill(LogSource *log, SeBatch *batch, Snapshot snapshot)
 			take_rows(log, batch);
 		if (batch->nrows == batch->capacity || log->borrowed || log->tick != SE_TIME_MIN)
 			return SE_POLL_ROWS;
+		if (log->source.options != NULL)
+			return SE_POLL_OPTIONS;
 
 		se_reader_status(log->reader, &status);
 		if (status.bytes_scanned - from >= POLL_BUDGET)
@@ -371,6 +393,11 @@ begin_message(LogSource *log)
 	switch (message->header.kind)
 	{
 		case SE_MESSAGE_MARK:
+			if (message->header.mark == SE_MARK_OPTIONS)
+			{
+				stand_before(log);
+				return;
+			}
 			take_mark(log);
 			break;
 		case SE_MESSAGE_LAYOUT:
@@ -424,6 +451,19 @@ take_layout(LogSource *log)
 	log->sent_unpacks = lappend(log->sent_unpacks,
 								make_unpack(log, log->sent_memory, layout, se_layout_list(layout->relation)));
 	MemoryContextSwitchTo(old);
+}
+
+/* The job's options change here: the task decides when to go on. */
+static void
+stand_before(LogSource *log)
+{
+	MemoryContext old;
+
+	MemoryContextReset(log->mark_memory);
+	old = MemoryContextSwitchTo(log->mark_memory);
+	log->source.options = se_options_mark_decode(log->message.body, log->message.header.body_len);
+	MemoryContextSwitchTo(old);
+	log->next_ordinal = log->message.header.ordinal;
 }
 
 /* A watermark counts among the rows of its transaction, a tick between transactions; barriers are the task's. */

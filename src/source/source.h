@@ -17,6 +17,7 @@
 #include "flow/operator.h"
 #include "flow/row.h"
 #include "lib/stringinfo.h"
+#include "log/options_mark.h"
 #include "utils/snapshot.h"
 
 typedef struct SeSource SeSource;
@@ -26,6 +27,7 @@ typedef enum SePollResult
 	SE_POLL_ROWS,				/* the batch holds rows or a tick, or its wm_end moved: poll again */
 	SE_POLL_NOTHING,			/* nothing to be had now; wait on the latch */
 	SE_POLL_AGAIN,				/* nothing yet, but do not wait: the scan goes on */
+	SE_POLL_OPTIONS,			/* nothing before pass_options: it stands before a mark of the job */
 	SE_POLL_END					/* the input has ended and everything was delivered */
 } SePollResult;
 
@@ -61,6 +63,9 @@ typedef struct SeSourceOps
 	/* Append the position after the last row delivered. */
 	void		(*position) (SeSource *source, StringInfo out);
 
+	/* Step behind the mark that `options` shows. */
+	void		(*pass_options) (SeSource *source);
+
 	/* The commit that holds position() is visible. Cannot fail. */
 	void		(*position_committed) (SeSource *source);
 
@@ -86,6 +91,12 @@ struct SeSource
 
 	/* µs between ticks that it needs itself; 0 = none; known when open */
 	int64		tick_interval;
+
+	/* whose marks it obeys; set before open, InvalidOid = nobody's */
+	Oid			job;
+
+	/* the mark it stands before, once all rows before it were polled; NULL = none */
+	const SeOptionsMark *options;
 
 	/* rows a person leaves out (SePlace *): delivered, but they assert nothing; NULL = none */
 	List	  **skip;

@@ -1,0 +1,186 @@
+/*
+ * ddl/alter_options.c
+ *		ALTER … SET and RESET (stream_engine.…): what is asked for, and from where on it counts.
+ *
+ * What is asked for stands in the job's row when the transaction commits. Options that
+ * decide results (meta/options.h) count from a place in the log on:
+ *
+ *		the view runs					a mark in this transaction's log: from where it commits,
+ *										among its own rows from the mark on
+ *		stopped, failed, dormant, or
+ *		made in this transaction		where the view stands: its position is given them
+ *
+ * All others count as soon as the worker, which is told, has started anew.
+ *
+ * Who changes a job comes one after the other, so what a mark says, or a position, is
+ * the latest there is. A mark may be overtaken all the same: the view is stopped before
+ * it has met it, and altered. So both carry the place of the ALTER in the log, and a
+ * mark that is not newer than the position's is passed over.
+ *
+ * Whether the query can do what is asked for is planning's answer, here as at CREATE. State that was
+ * kept under other options must fit, which the fingerprint of the dataflow says.
+ *
+ * Runs in: sessions of the view's owner, or of a superuser. What of the user's runs while
+ * planning runs as the owner, in a restricted operation, under the settings of the view.
+ */
+#include "postgres.h"
+
+#include "access/table.h"
+#include "access/xlog.h"
+#include "base/job_slot.h"
+#include "ddl/ddl_internal.h"
+#include "ddl/view_options.h"
+#include "ddl/view_settings.h"
+#include "fmgr.h"
+#include "log/options_mark.h"
+#include "meta/jobs.h"
+#include "meta/options.h"
+#include "meta/positions.h"
+#include "meta/table.h"
+#include "miscadmin.h"
+#include "nodes/parsenodes.h"
+#include "plan/plan.h"
+#include "rewrite/rewriteHandler.h"
+#include "utils/guc.h"
+#include "utils/inval.h"
+#include "utils/lsyscache.h"
+
+SE_FUNCTION_INFO_V1(stream_engine_options_in_effect);
+
+static List *apply(List *options, List *changes);
+static void fit(SeUtility *utility, const SeJobMeta *job, List *options);
+static Query *query_of(const SeJobMeta *job);
+static bool has_no_worker(const SeJobMeta *job);
+static void give_to_position(Oid view, const SeOptionsMark *mark);
+
+void
+se_alter_options(SeUtility *utility, Oid view, List *changes)
+{
+	SeJobMeta  *job;
+	List	   *options;
+	SeOptionsMark mark;
+	bool		changed;
+
+	(void) se_jobs_lock(view, true);
+	job = se_jobs_get(view);
+	if (job == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("relation with OID %u is not a continuous view", view)));
+	options = apply(job->options, changes);
+	mark.options = se_options_moved(options);
+	changed = !se_options_equal(mark.options, se_options_moved(job->options));
+	if (changed && se_jobs_identity_is_ours(job))
+		fit(utility, job, options);
+
+	mark.lsn = GetXLogInsertRecPtr();
+	if (has_no_worker(job))
+		give_to_position(view, &mark);
+	else if (changed)
+		se_options_mark_write(view, &mark);
+	se_jobs_set_options(view, options, mark.lsn);
+	CacheInvalidateRelcacheByRelid(view);
+	se_meta_notify_at_commit();
+}
+
+/* One change after the other. */
+static List *
+apply(List *options, List *changes)
+{
+	ListCell   *cell;
+
+	foreach(cell, changes)
+	{
+		List	   *change = list_make1(lfirst(cell));
+
+		if (lfirst_node(DefElem, cell)->arg == NULL)
+			options = se_view_options_without(options, change);
+		else
+			options = se_view_options_merge(options, change);
+	}
+	return options;
+}
+
+/* The query must be able to do it, the state must stay readable, and a result that becomes updating gets its key. */
+static void
+fit(SeUtility *utility, const SeJobMeta *job, List *options)
+{
+	SeGraph    *before;
+	SeGraph    *after;
+	Oid			user;
+	int			security;
+	int			nest_level = NewGUCNestLevel();
+
+	GetUserIdAndSecContext(&user, &security);
+	SetUserIdAndSecContext(se_view_owner(job->job), security | SECURITY_RESTRICTED_OPERATION);
+	se_view_settings_apply(job->settings);
+	after = se_plan_definition(job->definition, job->job, options);
+	before = se_plan_definition(job->definition, job->job, job->options);
+	AtEOXact_GUC(false, nest_level);
+	SetUserIdAndSecContext(user, security);
+
+	if (before->fingerprint != after->fingerprint)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("the options of continuous view \"%s\" cannot be changed like this", get_rel_name(job->job)),
+				 errdetail("With them the view would keep its state in another way."),
+				 errhint("Create another view with the options you want, and drop this one.")));
+	se_result_table_give_key(utility, job->job, after, query_of(job));
+}
+
+static Query *
+query_of(const SeJobMeta *job)
+{
+	Relation	definition = table_open(job->definition, AccessShareLock);
+	Query	   *query = copyObject(get_view_query(definition));
+
+	table_close(definition, NoLock);
+	return query;
+}
+
+/*
+ * Is its position ours to write, because no worker has it, or can have it before this
+ * transaction ends? We hold the job's lock; but what this transaction itself has said of
+ * a job nobody else knows yet.
+ */
+static bool
+has_no_worker(const SeJobMeta *job)
+{
+	SeJobSlot  *slot;
+	bool		has_worker;
+
+	if (!se_jobs_identity_is_ours(job) || se_positions_are_uncommitted(job->job))
+		return true;
+	if (job->goal == SE_GOAL_RUN || se_jobs_is_uncommitted(job->job))
+		return false;
+	LWLockAcquire(se_job_slot_lock(), LW_SHARED);
+	slot = se_job_slot_find(MyDatabaseId, job->job);
+	has_worker = slot != NULL && slot->worker_pid != 0 && slot->state != SE_JOB_FAILED;
+	LWLockRelease(se_job_slot_lock());
+	return !has_worker;
+}
+
+static void
+give_to_position(Oid view, const SeOptionsMark *mark)
+{
+	ListCell   *cell;
+
+	foreach(cell, se_positions_list(view))
+	{
+		SePositionMeta *position = lfirst(cell);
+
+		position->options = mark->options;
+		position->options_lsn = mark->lsn;
+		se_positions_put(position);
+	}
+}
+
+/* options_in_effect(asked text[], moved text[]): se_options_in_effect for people. */
+Datum
+stream_engine_options_in_effect(PG_FUNCTION_ARGS)
+{
+	List	   *asked = se_jobs_pairs_from_strings(se_table_datum_to_strings(PG_GETARG_DATUM(0)));
+	List	   *moved = se_jobs_pairs_from_strings(se_table_datum_to_strings(PG_GETARG_DATUM(1)));
+
+	PG_RETURN_DATUM(se_jobs_pairs_to_datum(se_options_in_effect(asked, moved)));
+}
