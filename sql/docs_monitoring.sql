@@ -110,6 +110,7 @@ CREATE MATERIALIZED VIEW inverse WITH (stream_engine.continuous) AS SELECT senso
 CREATE MATERIALIZED VIEW idle WITH (stream_engine.continuous) AS SELECT sensor FROM reading WITH NO DATA;
 INSERT INTO reading VALUES (3, 0, '2024-01-01 12:06');
 SELECT stream_engine.wait_state('inverse', 'failed');
+REFRESH MATERIALIZED VIEW per_minute;
 REFRESH MATERIALIZED VIEW latest;
 SELECT * FROM q_not_running;
 SELECT view, at <= now() AS at, sqlstate, message, position LIKE '%+%' AS position, "row" FROM q_last_errors;
