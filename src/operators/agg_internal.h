@@ -34,7 +34,8 @@ typedef struct SeAggHome
 	/* entries that come and go one by one (agg_set.h) */
 	bool		singly;
 	int			group_keys;		/* leading key columns that are the group's; -1 = all */
-	uint32		header_saved;	/* bytes behind the accumulators that records hold */
+	uint32		header_unsaved; /* bytes behind the accumulators that records do not hold */
+	uint32		header_saved;	/* those after them that they do */
 	int64	   *arrivals;		/* numbers arguments that are replayed */
 } SeAggHome;
 

@@ -160,7 +160,7 @@ write_put(SeAggSet *set, SeAggHome *home, SeEntry *entry, StringInfo one, String
 		if (rows > 0)
 			se_record_put_varint(one, rows);
 		if (home->header_saved > 0)
-			appendBinaryStringInfo(one, acc + set->payload_size, (int) home->header_saved);
+			appendBinaryStringInfo(one, acc + set->payload_size + home->header_unsaved, (int) home->header_saved);
 		for (int i = 0; i < set->ncalls; i++)
 		{
 			SeAggSlot  *slot = &set->slots[i];
@@ -233,7 +233,8 @@ read_put(SeAggSet *set, SeAggHome *home, uint32 index, SeRecordReader *reader, u
 		memset(acc, 0, home->table->payload_size);
 	if (home->updating)
 		se_agg_emit_header(set, acc)->rows = rows;
-	memcpy(acc + set->payload_size, se_record_bytes(reader, home->header_saved), home->header_saved);
+	memcpy(acc + set->payload_size + home->header_unsaved,
+		   se_record_bytes(reader, home->header_saved), home->header_saved);
 	for (int i = 0; i < set->ncalls; i++)
 	{
 		SeAggSlot  *slot = &set->slots[i];

@@ -20,7 +20,7 @@
  * Over changing input (rows with kinds): a row that fails the conditions becomes a -D,
  * because the row it replaces may have passed them; its plain columns, among which are
  * the key's, are kept and the expressions are left NULL, since a condition may be
- * there to keep them from failing. A -U says nothing that the +U does not, and ends here.
+ * there to keep them from failing. A -D is passed on like that. A -U says nothing that the +U does not, and ends here.
  */
 #include "postgres.h"
 
@@ -472,8 +472,13 @@ select_rows(Calc *calc, const SeBatch *batch)
 	int		   *rows = calc->selected;
 	int			nrows = batch->nrows;
 
-	for (int i = 0; i < nrows; i++)
-		rows[i] = i;
+	/* Of a -D nothing but the key is known: it meets no conditions. */
+	nrows = 0;
+	for (int i = 0; i < batch->nrows; i++)
+	{
+		rows[nrows] = i;
+		nrows += batch->append_only || batch->kinds[i] != SE_ROW_DELETE;
+	}
 	for (int f = 0; f < calc->nfilters; f++)
 		nrows = run_filter(&calc->filters[f], batch, rows, nrows);
 	if (calc->qual)

@@ -7,6 +7,10 @@
  * is above its end, since a row at the end still belongs to it. A row that no open
  * session takes in is late iff its own end is below its stamp (design 7).
  *
+ * Results that change (session_update.c): a session that has fired stays open and takes rows
+ * for allowed_lateness, which is added wherever a session's end is compared with a stamp
+ * to tell what is gone and what is late.
+ *
  * Rows of a batch are placed one by one and applied together: once per run between two
  * firings or two sessions becoming one.
  *
@@ -42,11 +46,11 @@ static void find_anchors(SeSessionAgg *agg, SeBatch *batch, int n);
 static bool touches_ended(SeSessionAgg *agg, SeBatch *batch, int row, SeEntry *anchor);
 static void place_row(SeSessionAgg *agg, SeBatch *batch, int i);
 static void apply_pending(SeSessionAgg *agg, SeBatch *batch);
-static void join_sessions(SeSessionAgg *agg, SeSession *session, SeSession *other);
+static bool is_late(const SeSessionAgg *agg, SeTime end, SeTime wm);
+static void join_sessions(SeSessionAgg *agg, SeSession *session, SeSession *other, SeTime wm);
 static bool advance(SeOperator *op, SeTime h);
 static bool fire(SeSessionAgg *agg, SeTime h);
-static void emit_session(SeSessionAgg *agg, SeSession *session);
-static void flush(SeSessionAgg *agg);
+static void fire_first(SeSessionAgg *agg);
 static void need_rows(SeSessionAgg *agg, int n);
 
 static const SeOperatorOps session_agg_ops = {
@@ -54,7 +58,7 @@ static const SeOperatorOps session_agg_ops = {
 	.push = session_agg_push,
 	.watermark = session_agg_watermark,
 	.idle = se_op_forward_idle,
-	.timer = se_op_forward_timer,
+	.timer = se_session_update_timer,
 	.resume = session_agg_resume,
 	.prepare = se_session_state_prepare,
 	.snapshot = se_session_state_snapshot,
@@ -82,6 +86,9 @@ se_session_agg_new(const SeSessionAggNode *node, SeOperatorEnv *env)
 
 	se_op_init(&agg->op, &session_agg_ops, node->node.id, 1, env, node->node.desc);
 	agg->node = node;
+	agg->updating = se_emit_is_updating(&node->emit);
+	agg->lateness = node->emit.lateness;
+	agg->early_next = SE_TIME_MIN;
 	agg->set = se_agg_set_new(node->calls, input, env);
 	agg->keys = se_keys_new(input, node->keys, node->key_eq);
 	agg->session_keys = make_session_keys(agg->keys);
@@ -179,6 +186,8 @@ take_rows(SeOperator *op, SeBatch *batch, int from)
 	{
 		int			row = agg->rows[i];
 
+		if (agg->updating)
+			se_session_update_early(agg, batch->wm[row]);
 		/* What ended before is looked after below, unless the row would touch it. */
 		if (agg->firing || touches_ended(agg, batch, row, agg->anchors[i]))
 		{
@@ -187,7 +196,7 @@ take_rows(SeOperator *op, SeBatch *batch, int from)
 			MemoryContextSwitchTo(old);
 			if (!fire(agg, batch->wm[row]))
 			{
-				flush(agg);
+				se_session_agg_flush(agg);
 				MemoryContextReset(agg->scratch);
 				se_session_agg_publish(agg);
 				return row;
@@ -271,17 +280,17 @@ find_anchors(SeSessionAgg *agg, SeBatch *batch, int n)
 	}
 }
 
-/* Would the row touch a session that ended before its stamp? That one is over. */
+/* Would the row touch a session that took no more rows before its stamp? That one is over. */
 static bool
 touches_ended(SeSessionAgg *agg, SeBatch *batch, int row, SeEntry *anchor)
 {
 	SeSessionList *list = (SeSessionList *) se_entry_payload(agg->current->anchors, anchor);
 	SeSession  *session = se_session_list_first(list);
 
-	if (session == NULL || session->end >= batch->wm[row])
+	if (session == NULL || se_session_last(agg, session->end) >= batch->wm[row])
 		return false;
 	session = se_session_list_find(list, DatumGetTimestamp(se_batch_values(batch, row)[agg->node->time_column]));
-	return session != NULL && session->end < batch->wm[row];
+	return session != NULL && se_session_last(agg, session->end) < batch->wm[row];
 }
 
 /* Find or make the session of the i-th row that has one; it waits for apply_pending. */
@@ -298,33 +307,46 @@ place_row(SeSessionAgg *agg, SeBatch *batch, int i)
 
 	if (session == NULL || session->start > end)
 	{
-		if (end < batch->wm[row] && !SE_FAULT_WRONG("wrong-late-check-off"))
+		if (is_late(agg, end, batch->wm[row]))
 		{
 			se_env_late_row(agg->op.env, batch, row);
 			agg->op.env->late_pairs++;
 			return;
 		}
-		session = se_session_open(agg, agg->current, anchor, agg->key_values + keys, agg->key_nulls + keys, start, end);
+		session = se_session_open(agg, agg->current, anchor, agg->key_values + keys, agg->key_nulls + keys, start, end, end);
 	}
 	else
 	{
 		SeSession  *next = session->end < end ? se_session_list_next(list, session) : NULL;
 
+		if (agg->updating)
+			se_session_update_reach(agg, session, batch->wm[row]);
 		if (next != NULL && next->start <= end)
 		{
 			apply_pending(agg, batch);
 			agg->op.env->current_row = row; /* it is this row whose joining may fail */
 			do
-				join_sessions(agg, session, next);
+				join_sessions(agg, session, next, batch->wm[row]);
 			while ((next = se_session_list_next(list, session)) != NULL && next->start <= end);
 		}
 		session->start = Min(session->start, start);
 		session->end = Max(session->end, end);
 	}
+	if (agg->updating)
+		se_session_update_row(agg, session, batch->wm[row]);
 	agg->pending_rows[agg->npending] = row;
 	agg->pending_entries[agg->npending] = session->entry;
 	agg->pending_accs[agg->npending] = se_session_acc(agg, session);
 	agg->npending++;
+}
+
+/* Is a row late that ends so, and that no open session takes in? */
+static bool
+is_late(const SeSessionAgg *agg, SeTime end, SeTime wm)
+{
+	if (SE_FAULT_WRONG("wrong-late-check-off"))
+		return false;
+	return (SE_FAULT_WRONG("wrong-session-lateness-ignored") ? end : se_session_last(agg, end)) < wm;
 }
 
 /* Let the aggregates see the rows placed since the last time. */
@@ -342,11 +364,22 @@ apply_pending(SeSessionAgg *agg, SeBatch *batch)
 
 /* A row touches both: `other` becomes part of the earlier one. */
 static void
-join_sessions(SeSessionAgg *agg, SeSession *session, SeSession *other)
+join_sessions(SeSessionAgg *agg, SeSession *session, SeSession *other, SeTime wm)
 {
+	SeOperatorEnv *env = agg->op.env;
 	SeTime		end = other->end;
 
 	SE_FAULT_POINT("session-join");
+	if (agg->updating)
+	{
+		const SeBatch *batch = env->current_batch;
+		int			row = env->current_row;
+
+		se_session_update_reach(agg, other, wm);
+		se_session_update_join(agg, session, other);
+		env->current_batch = batch; /* rows may have gone on */
+		env->current_row = row;
+	}
 	if (!SE_FAULT_WRONG("wrong-session-join-loses"))
 		se_agg_set_merge(agg->set, agg->current->home, se_session_acc(agg, session), se_session_acc(agg, other));
 	se_session_close(agg, other);	/* found by its end, so before ours is the same */
@@ -362,7 +395,7 @@ advance(SeOperator *op, SeTime h)
 
 	bool		all = fire(agg, h);
 
-	flush(agg);
+	se_session_agg_flush(agg);
 	if (!all)
 		return false;
 	if (out > agg->op.watermark_out)
@@ -375,11 +408,14 @@ advance(SeOperator *op, SeTime h)
 
 /*
  * Emit the sessions that ended before h, in order of their ends; false if the output is
- * full before all are. The last ones wait for flush, which the caller sees to.
+ * full before all are. The last ones wait for flush, which the caller sees to. Of results that
+ * change: emit those that take no more rows, and find those that are due.
  */
 static bool
 fire(SeSessionAgg *agg, SeTime h)
 {
+	if (agg->updating)
+		se_session_update_early(agg, h);
 	if (!agg->firing && se_timers_first(&agg->timers) >= h)
 		return true;
 	se_env_state_touched(agg->op.env);
@@ -388,38 +424,53 @@ fire(SeSessionAgg *agg, SeTime h)
 	agg->fire_to = h;
 	while (se_timers_first(&agg->timers) < h)
 	{
-		SeSession  *session = agg->timers.timers[0].what;
-
 		if (agg->op.env->output_full)
 			return false;
 		if (agg->timers.n > 1)
 			__builtin_prefetch(agg->timers.timers[1].what);
-		if (!(session->entry->flags & SE_ENTRY_USED))
-		{
-			se_timers_remove_first(&agg->timers);
-			continue;
-		}
-		if (session->end > agg->timers.timers[0].at && !SE_FAULT_WRONG("wrong-session-fires-early"))
-		{
-			se_timers_delay_first(&agg->timers, session->end);
-			continue;
-		}
-		emit_session(agg, session);
-		se_timers_remove_first(&agg->timers);
-		se_session_close(agg, session);
-		if (agg->out->nrows == agg->out->capacity)
-		{
-			flush(agg);
-			CHECK_FOR_INTERRUPTS();
-		}
+		fire_first(agg);
 	}
 	agg->firing = false;
 	return true;
 }
 
-/* One output row: keys, the window, aggregates. */
+/* The first timer is due. */
 static void
-emit_session(SeSessionAgg *agg, SeSession *session)
+fire_first(SeSessionAgg *agg)
+{
+	SeTime		at = agg->timers.timers[0].at;
+	SeSession  *session = agg->timers.timers[0].what;
+	SeTime		next = at;
+
+	if (!(session->entry->flags & SE_ENTRY_USED) || (agg->updating && session->wake != at))
+	{
+		se_timers_remove_first(&agg->timers);
+		return;
+	}
+	if (agg->updating)
+		next = session->wake = se_session_update_fire(agg, session, at);
+	else if (!SE_FAULT_WRONG("wrong-session-fires-early"))
+		next = session->end;
+	if (next > at)
+	{
+		se_timers_delay_first(&agg->timers, next);
+		return;
+	}
+
+	if (!agg->updating)
+		se_session_agg_emit(agg, session, SE_ROW_INSERT);
+	else if (session->status & SE_SESSION_STALE)
+		se_session_update_emit(agg, session);
+	se_timers_remove_first(&agg->timers);
+	se_session_close(agg, session);
+}
+
+/*
+ * One output row: keys, the window, aggregates; of a row to be deleted what it was known by, which is
+ * what the session has shown. May flush.
+ */
+void
+se_session_agg_emit(SeSessionAgg *agg, SeSession *session, SeRowKind kind)
 {
 	SeBatch    *out = agg->out;
 	SeTable    *table = session->generation->home->table;
@@ -429,34 +480,45 @@ emit_session(SeSessionAgg *agg, SeSession *session)
 	bool	   *nulls = se_batch_nulls(out, row);
 	MemoryContext old = MemoryContextSwitchTo(out->arena);
 	const Datum *keys = se_entry_keys(table, session->entry);
+	bool		gone = kind == SE_ROW_DELETE;
+	SeTime		end = gone ? session->shown_end : session->end;
 
 	memcpy(nulls, session->entry->nulls, nkeys * sizeof(bool));
 	for (int k = 0; k < nkeys; k++)
 		values[k] = keys[k];
-	values[nkeys] = TimestampGetDatum(session->start);
-	values[nkeys + 1] = TimestampGetDatum(session->end);
-	values[nkeys + 2] = TimestampGetDatum(session->end - 1);
+	values[nkeys] = TimestampGetDatum(gone ? session->shown_start : session->start);
+	values[nkeys + 1] = TimestampGetDatum(end);
+	values[nkeys + 2] = TimestampGetDatum(end - 1);
 	nulls[nkeys] = nulls[nkeys + 1] = nulls[nkeys + 2] = false;
-	se_agg_set_final(agg->set, session->generation->home, se_session_acc(agg, session),
-					 values + nkeys + 3, nulls + nkeys + 3);
+	if (gone)
+		memset(nulls + nkeys + 3, true, agg->set->ncalls * sizeof(bool));
+	else
+		se_agg_set_final(agg->set, session->generation->home, se_session_acc(agg, session),
+						 values + nkeys + 3, nulls + nkeys + 3);
 	MemoryContextSwitchTo(old);
 
-	out->kinds[row] = SE_ROW_INSERT;
-	out->event_time[row] = session->end - 1;
+	out->kinds[row] = kind;
+	out->event_time[row] = end - 1;
 	out->wm[row] = agg->op.watermark_out;
 	out->places[row] = (SePlace)
 	{
 		0, 0
 	};
 	out->nrows++;
+	if (out->nrows == out->capacity)
+	{
+		se_session_agg_flush(agg);
+		CHECK_FOR_INTERRUPTS();
+	}
 }
 
-static void
-flush(SeSessionAgg *agg)
+void
+se_session_agg_flush(SeSessionAgg *agg)
 {
 	if (agg->out->nrows == 0)
 		return;
 	SE_FAULT_POINT("session-fire");
+	agg->out->append_only = !agg->updating;
 	agg->out->wm_end = agg->op.watermark_out;
 	se_op_emit(&agg->op, agg->out);
 	se_batch_reset(agg->out);

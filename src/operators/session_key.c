@@ -23,7 +23,7 @@ static void copy_session(SeSessionAgg *agg, SeSession *from, SeEntry *anchor);
  */
 SeSession *
 se_session_open(SeSessionAgg *agg, SeSessionGeneration *generation, SeEntry *anchor,
-				const Datum *keys, const bool *nulls, SeTime start, SeTime end)
+				const Datum *keys, const bool *nulls, SeTime start, SeTime end, SeTime wake)
 {
 	int			nkeys = agg->keys->n;
 	uint32		hash = anchor->hash ^ (uint32) agg->next_number * 0x9E3779B1u;
@@ -40,20 +40,23 @@ se_session_open(SeSessionAgg *agg, SeSessionGeneration *generation, SeEntry *anc
 	session->start = start;
 	session->end = end;
 	session->entry = entry;
-	se_session_link(agg, generation, anchor, session);
+	se_session_link(agg, generation, anchor, session, wake);
 	return session;
 }
 
-/* Put a session into its anchor's list and among the timers. */
+/* Put a session into its anchor's list and among the timers, to be looked at when `wake` has passed. */
 void
-se_session_link(SeSessionAgg *agg, SeSessionGeneration *generation, SeEntry *anchor, SeSession *session)
+se_session_link(SeSessionAgg *agg, SeSessionGeneration *generation, SeEntry *anchor,
+				SeSession *session, SeTime wake)
 {
 	SeSessionList *list = (SeSessionList *) se_entry_payload(generation->anchors, anchor);
 
 	session->generation = generation;
 	session->anchor = anchor;
 	se_session_list_insert(list, generation->home->arena, session);
-	se_timers_add(&agg->timers, session->end, session);
+	if (agg->updating)
+		session->wake = wake;
+	se_timers_add(&agg->timers, wake, session);
 }
 
 /* The session is over, or part of another one. */
@@ -64,6 +67,8 @@ se_session_close(SeSessionAgg *agg, SeSession *session)
 
 	se_session_list_remove((SeSessionList *) se_entry_payload(generation->anchors, session->anchor),
 						   generation->home->arena, session);
+	if (agg->updating)
+		se_session_update_forget(session);
 	se_agg_home_remove(generation->home, session->entry);
 }
 
@@ -74,8 +79,10 @@ se_session_generation_new(SeSessionAgg *agg, uint32 number)
 	SeSessionGeneration *generation = palloc0(sizeof(SeSessionGeneration));
 
 	generation->number = number;
-	generation->home = se_agg_home_new_singly(agg->set, agg->session_keys, agg->keys->n, sizeof(SeSession),
-											  SE_SESSION_SAVED, &agg->arrivals);
+	generation->home = se_agg_home_new_singly(agg->set, agg->session_keys, agg->keys->n,
+											  SE_SESSION_SIZE(agg->updating), SE_SESSION_SAVED(agg->updating),
+											  &agg->arrivals);
+	generation->home->header_unsaved = SE_SESSION_UNSAVED;
 	generation->anchors = se_table_new(generation->home->arena, agg->keys, sizeof(SeSessionList));
 	MemoryContextSwitchTo(old);
 	return generation;
@@ -107,9 +114,12 @@ static void
 copy_session(SeSessionAgg *agg, SeSession *from, SeEntry *anchor)
 {
 	const Datum *keys = se_entry_keys(from->generation->home->table, from->entry);
-	SeSession  *to = se_session_open(agg, agg->current, anchor, keys, from->entry->nulls, from->start, from->end);
+	SeTime		wake = agg->updating ? from->wake : from->end;
+	SeSession  *to = se_session_open(agg, agg->current, anchor, keys, from->entry->nulls, from->start, from->end, wake);
 
 	se_agg_set_merge(agg->set, agg->current->home, se_session_acc(agg, to), se_session_acc(agg, from));
+	if (agg->updating)
+		se_session_update_move(to, from);
 	se_table_touch_rows(agg->current->home->table, &to->entry, 1);
 	se_agg_home_remove(from->generation->home, from->entry);
 }

@@ -6,9 +6,12 @@
  *
  *	M	the operator: 4 number of the snapshot, 8 watermark sent on, 1 firing, 8 watermark to
  *		reach, 8 number of the next session, 8 number of the next replayed row, 4 current generation,
- *		4 old generation (0 = none), then the stash (stash.c)
+ *		4 old generation (0 = none); if results change 8 next multiple of `early`; then the stash (stash.c)
  *	S	sessions: 4 generation, then as in operators/agg_set.h; the key ends with the session's
  *		number (8), the header is start and end (8 + 8)
+ *	U	the same of results that change; the header goes on with start and end of the row that is in the
+ *		result (8 + 8), when the session is looked at next (8), rows since the last multiple of `every` (8),
+ *		status (8: bit 0 has fired, bit 1 is stale)
  *
  * The newest M counts. What is of neither of its generations is gone.
  */
@@ -18,7 +21,7 @@
 #include "utils/memutils.h"
 
 #define SORT_META 'M'
-#define SORT_SESSIONS 'S'
+#define SORT_SESSIONS(agg) ((agg)->updating ? 'U' : 'S')
 
 /* Version, sort, generation. */
 #define PREFIX_LEN 6
@@ -33,7 +36,11 @@ static void link_sessions(SeSessionAgg *agg, SeSessionGeneration *generation);
 void
 se_session_state_prepare(SeOperator *op)
 {
-	se_session_agg_publish((SeSessionAgg *) op);
+	SeSessionAgg *agg = (SeSessionAgg *) op;
+
+	if (agg->updating)
+		se_session_update_prepare(agg);
+	se_session_agg_publish(agg);
 }
 
 void
@@ -52,7 +59,7 @@ se_session_state_snapshot(SeOperator *op, SeSnapshotWriter *writer)
 static void
 snapshot_generation(SeSessionAgg *agg, SeSessionGeneration *generation, SeSnapshotWriter *writer)
 {
-	char		prefix[PREFIX_LEN] = {SE_STATE_VERSION, SORT_SESSIONS};
+	char		prefix[PREFIX_LEN] = {SE_STATE_VERSION, SORT_SESSIONS(agg)};
 
 	memcpy(prefix + 2, &generation->number, sizeof(generation->number));
 	se_agg_home_snapshot(agg->set, generation->home, &agg->op, writer, agg->snapshots, prefix, PREFIX_LEN);
@@ -74,6 +81,8 @@ write_meta(SeSessionAgg *agg, SeSnapshotWriter *writer)
 	se_record_put_i64(&out, agg->arrivals);
 	se_record_put_u32(&out, agg->current->number);
 	se_record_put_u32(&out, agg->old != NULL ? agg->old->number : 0);
+	if (agg->updating)
+		se_record_put_i64(&out, agg->early_next);
 	se_stash_write(&agg->stash, &out);
 	se_snapshot_append(writer, agg->op.id, out.data, out.len);
 	pfree(out.data);
@@ -101,6 +110,8 @@ read_meta(SeSessionAgg *agg, SeRecordReader *reader)
 	if (agg->restored_current == 0 || agg->restored_old >= agg->restored_current ||
 		agg->next_number < 0 || agg->arrivals < 0)
 		se_record_corrupted();
+	if (agg->updating)
+		agg->early_next = se_record_i64(reader);
 	se_stash_read(&agg->stash, reader);
 	if (reader->next != reader->end)
 		se_record_corrupted();
@@ -144,7 +155,7 @@ se_session_state_rewrite(SeOperator *op, const void *record, Size len)
 		agg->meta_dirty = true;
 		return len;
 	}
-	if (sort != SORT_SESSIONS)
+	if (sort != SORT_SESSIONS(agg))
 		se_record_corrupted();
 	generation = find_generation(agg, se_record_u32(&reader));
 	return generation == NULL ? 0 : se_agg_home_rewrite(agg->set, generation->home, record, len, PREFIX_LEN);
@@ -171,7 +182,7 @@ se_session_state_restore(SeOperator *op, const void *record, Size len)
 		uint32		snapshot;
 
 		number = se_record_u32(&reader);
-		if (sort != SORT_SESSIONS || number == 0)
+		if (sort != SORT_SESSIONS(agg) || number == 0)
 			se_record_corrupted();
 		kind = se_record_u8(&reader);
 		generation = find_generation(agg, number);
@@ -241,6 +252,9 @@ link_sessions(SeSessionAgg *agg, SeSessionGeneration *generation)
 		if (session->start > session->end || entry->nulls[nkeys] ||
 			DatumGetInt64(values[nkeys]) >= agg->next_number)
 			se_record_corrupted();
+		if (agg->updating &&
+			(session->rows < 0 || (session->status & ~(uint64) (SE_SESSION_FIRED | SE_SESSION_STALE)) != 0))
+			se_record_corrupted();
 		anchor = se_table_get(generation->anchors, se_keys_hash(agg->keys, values, entry->nulls),
 							  values, entry->nulls);
 		list = (SeSessionList *) se_entry_payload(generation->anchors, anchor);
@@ -248,6 +262,8 @@ link_sessions(SeSessionAgg *agg, SeSessionGeneration *generation)
 		if (next != NULL && next->start <= session->end)
 			se_record_corrupted();	/* sessions of a key never touch */
 		session->entry = entry;
-		se_session_link(agg, generation, anchor, session);
+		if (agg->updating)
+			se_session_update_restored(agg, session);
+		se_session_link(agg, generation, anchor, session, agg->updating ? session->wake : session->end);
 	}
 }

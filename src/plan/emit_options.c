@@ -86,11 +86,6 @@ check_windowed(const SePlan *plan)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("stream_engine.emit has \"late\", but the view takes no late rows"),
 				 errhint("Add stream_engine.allowed_lateness, or leave \"late\" out.")));
-	if (plan->session && se_emit_is_updating(emit))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("sessions whose results change are not supported yet"),
-				 errhint("Leave stream_engine.emit and stream_engine.allowed_lateness out.")));
 }
 
 static void

@@ -400,8 +400,9 @@ window_key(SePlan *plan, const Grouping *grouping)
 	{
 		Var		   *var = se_expr_window_var(plan, attrs[i]);
 
-		if (attrs[i] == SE_WINDOW_START_ATTR && !grouping->by_start && !plan->session &&
-			se_window_starts_repeat(&plan->window))
+		/* sessions of a key never end at the same time; one that is opened late may start where an older one did */
+		if (attrs[i] == SE_WINDOW_START_ATTR &&
+			(plan->session || (!grouping->by_start && se_window_starts_repeat(&plan->window))))
 			continue;
 		foreach(lc, plan->query->targetList)
 		{
@@ -430,7 +431,8 @@ add_session_agg(SePlan *plan, Grouping *grouping, SeStep *input)
 	node->calls = grouping->calls;
 	node->emit = plan->emit;
 	windowed_columns(plan, grouping, &columns, &names);
-	return se_step_add(plan, &node->node, SE_NODE_SESSION_AGG, input->node, SE_MODE_APPEND, columns, names);
+	return se_step_add(plan, &node->node, SE_NODE_SESSION_AGG, input->node,
+					   windowed_mode(plan, grouping), columns, names);
 }
 
 /* What an aggregate per window puts out: keys, the window, calls. */

@@ -172,7 +172,7 @@ commit(SeOperator *op, Log *log, Sink *sink, bool reclaim)
 	op->env->output_full = false;
 }
 
-static int
+static inline int
 compare_results(const void *a, const void *b)
 {
 	const Result *x = a;
