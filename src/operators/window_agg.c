@@ -330,7 +330,7 @@ is_late(SeWindowAgg *agg, const SeBatch *batch, int row, SeTime ts)
 	if (SE_FAULT_WRONG("wrong-late-check-off"))
 		return false;
 	env->late_pairs += se_window_ended(&agg->node->window, ts,
-										 se_window_agg_horizon(agg, batch->wm[row]), &all);
+									   se_window_agg_horizon(agg, batch->wm[row]), &all);
 	if (all)
 		se_env_late_row(env, batch, row);
 	return all;

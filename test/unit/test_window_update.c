@@ -90,7 +90,7 @@ table_push(SeOperator *op, int input, SeBatch *batch)
 		SE_CHECK_INT(DatumGetInt64(values[3]), row.end - 1);
 		for (at = 0; at < table->n; at++)
 			if (compare_results(&table->rows[at], &row) == 0)
-			break;
+				break;
 		if (!table->crashes)
 			SE_CHECK_INT(batch->kinds[i], at < table->n ? SE_ROW_UPDATE_AFTER : SE_ROW_INSERT);
 		if (at < table->n && table->rows[at].count == row.count)
@@ -207,7 +207,7 @@ model_row(Model *model, const Row *row)
 			it.end = se_window_last_end(&model->window, start);
 		for (j = 0; j < model->n; j++)
 			if (compare_results(&model->groups[j].now, &it) == 0)
-			break;
+				break;
 		group = &model->groups[j];
 		if (j == model->n)
 		{
@@ -237,7 +237,7 @@ model_tick(Model *model, SeTime now)
 	model->tick = now / model->emit.early;
 	for (int i = 0; i < model->n; i++)
 		if (model->groups[i].now.end > model->wm)
-		model->groups[i].shown = model->groups[i].now;
+			model->groups[i].shown = model->groups[i].now;
 }
 
 static void
@@ -267,7 +267,7 @@ check_table(Model *model, Table *table, const char *when)
 		shown++;
 		for (at = 0; at < table->n; at++)
 			if (compare_results(&table->rows[at], want) == 0)
-			break;
+				break;
 		if (at < table->n && table->rows[at].count == want->count && table->rows[at].sum == want->sum &&
 			table->rows[at].max == want->max)
 			continue;
