@@ -277,7 +277,7 @@ CREATE FUNCTION stream_engine.live_jobs(
         OUT state_bytes bigint, OUT state_entries bigint, OUT stored_bytes bigint,
         OUT commits bigint, OUT commit_time interval, OUT written_bytes bigint,
         OUT last_commit timestamptz, OUT last_commit_time interval, OUT last_written_bytes bigint,
-        OUT latency interval, OUT source_time timestamptz, OUT busy_time interval)
+        OUT latency interval, OUT source_time timestamptz, OUT busy_time interval, OUT idle boolean)
     RETURNS SETOF record LANGUAGE c STRICT VOLATILE AS 'MODULE_PATHNAME', 'stream_engine_live_jobs';
 CREATE FUNCTION stream_engine.live_operators(
         OUT job oid, OUT operator int, OUT kind text, OUT rows_in bigint, OUT rows_out bigint,
@@ -361,7 +361,7 @@ CREATE VIEW stream_engine.sources WITH (security_barrier) AS
                 ELSE greatest(clock_timestamp() - l.source_time, interval '0') END AS lag_time,
            greatest(pg_wal_lsn_diff(n.lsn, k.lsn), 0)::bigint AS retained_bytes,
            w.pid AS oldest_writer, w.xact_start AS oldest_writer_since,
-           l.watermark, p.rows_in, p.late_rows, p.late_pairs, l.skipped_transactions
+           l.watermark, l.idle, p.rows_in, p.late_rows, p.late_pairs, l.skipped_transactions
     FROM stream_engine.job_catalog j
          JOIN pg_catalog.pg_class c ON c.oid = j.job
          JOIN stream_engine.job_positions p ON p.job = j.job

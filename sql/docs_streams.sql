@@ -31,3 +31,5 @@ SELECT stream, rows, bytes > 0 AS bytes, oldest_row <= now() AS oldest_row, view
 ALTER FOREIGN TABLE reading ADD COLUMN place text NOT NULL;
 ALTER FOREIGN TABLE reading ADD COLUMN place text NOT NULL DEFAULT 'here';
 SELECT sensor, place FROM reading WHERE sensor = 2;
+ALTER FOREIGN TABLE reading OPTIONS (ADD max_delay '10 minutes');
+ALTER FOREIGN TABLE hit OPTIONS (ADD idle_timeout '30 seconds', ADD idle_action 'advance');

@@ -54,6 +54,10 @@ init_slots(void *memory)
 		pg_atomic_init_u64(&slot->restart_lsn, 0);
 		pg_atomic_init_u64(&slot->watermark, (uint64) SE_TIME_MIN);
 		pg_atomic_init_u64(&slot->tick_interval, 0);
+		pg_atomic_init_u64(&slot->stream, InvalidOid);
+		pg_atomic_init_u64(&slot->idle_timeout, 0);
+		pg_atomic_init_u64(&slot->active, (uint64) SE_TIME_MIN);
+		pg_atomic_init_u64(&slot->idle, 0);
 		for (int c = 0; c < SE_JOB_COUNTERS; c++)
 			pg_atomic_init_u64(&slot->counters[c], 0);
 		for (int o = 0; o < SE_JOB_MAX_OPERATORS; o++)
@@ -143,6 +147,10 @@ se_job_slot_take(Oid database, Oid job)
 		pg_atomic_write_u64(&slot->restart_lsn, 0);
 		pg_atomic_write_u64(&slot->watermark, (uint64) SE_TIME_MIN);
 		pg_atomic_write_u64(&slot->tick_interval, 0);
+		pg_atomic_write_u64(&slot->stream, InvalidOid);
+		pg_atomic_write_u64(&slot->idle_timeout, 0);
+		pg_atomic_write_u64(&slot->active, (uint64) SE_TIME_MIN);
+		pg_atomic_write_u64(&slot->idle, 0);
 		for (int c = 0; c < SE_JOB_COUNTERS; c++)
 			pg_atomic_write_u64(&slot->counters[c], 0);
 		for (int o = 0; o < SE_JOB_MAX_OPERATORS; o++)

@@ -113,6 +113,10 @@ typedef struct SeJobSlot
 	pg_atomic_uint64 restart_lsn;	/* of the newest durable position: WAL needed from here */
 	pg_atomic_uint64 watermark; /* SeTime, SE_TIME_MIN = none */
 	pg_atomic_uint64 tick_interval; /* µs between tick marks it needs, 0 = none */
+	pg_atomic_uint64 stream;	/* Oid of the stream whose idleness is told of here */
+	pg_atomic_uint64 idle_timeout;	/* µs, 0 = it is never idle */
+	pg_atomic_uint64 active;	/* SeTime of its last sign of life, SE_TIME_MIN = not known yet */
+	pg_atomic_uint64 idle;		/* 1 = an idle mark was met, and nothing since */
 	pg_atomic_uint64 counters[SE_JOB_COUNTERS];
 	SeOperatorCounters operators[SE_JOB_MAX_OPERATORS];
 

@@ -56,6 +56,7 @@ typedef struct SeBatch
 
 	/* a tick mark met in the log: processing time has reached it. Such a batch has no rows. SE_TIME_MIN = none */
 	SeTime		tick;
+	bool		idle;			/* its source is idle; a batch with rows never is */
 
 	/* memory for values by reference, reset by se_batch_reset */
 	MemoryContext arena;

@@ -17,7 +17,7 @@
 #include "miscadmin.h"
 
 /*
- * Write a mark and wake the readers of this database (but for a tick: its writer wakes those it is for); returns the end of its record,
+ * Write a mark and wake the readers of this database (but for a tick or an idle mark: its writer wakes those it is for); returns the end of its record,
  * and its start in *start unless that is NULL.  `xid` and `ordinal` are those of the
  * creating transaction for a start mark, else 0.
  */
@@ -47,7 +47,7 @@ se_mark_write(SeMarkKind mark, Oid relation, uint64 xid, uint64 ordinal,
 		se_append_forget_layouts();
 	if (flush)
 		XLogFlush(end);
-	if (mark != SE_MARK_TICK)
+	if (mark != SE_MARK_TICK && mark != SE_MARK_IDLE)
 		se_database_slot_wake_readers(MyDatabaseId, end);
 	return end;
 }

@@ -11,20 +11,27 @@
 #include "access/xlog.h"
 #include "log/position.h"
 
-#define POSITION_VERSION 1
+#define POSITION_VERSION 2
+
+/* Version 1 knew nothing of idle streams. */
+#define POSITION_SIZE_1 offsetof(SeLogPosition, active)
 
 void
 se_position_decode(const void *bytes, Size len, SeLogPosition *position)
 {
-	if (len != sizeof(SeLogPosition))
+	bool		old = len == POSITION_SIZE_1;
+
+	if (len != sizeof(SeLogPosition) && !old)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 errmsg("stored stream position has a wrong length"),
 				 errdetail("Expected %zu bytes, found %zu.", sizeof(SeLogPosition), len)));
-	memcpy(position, bytes, sizeof(SeLogPosition));
+	memcpy(position, bytes, len);
+	if (old)
+		position->active = SE_TIME_MIN;
 	if (position->tag != SE_POSITION_TAG_LOG ||
-		position->version != POSITION_VERSION ||
-		(position->flags & ~SE_POSITION_EARLIEST) != 0)
+		position->version != (old ? 1 : POSITION_VERSION) ||
+		(position->flags & ~(SE_POSITION_EARLIEST | (old ? 0 : SE_POSITION_IDLE))) != 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 errmsg("stored stream position is of an unknown kind"),
@@ -38,6 +45,7 @@ se_position_decode(const void *bytes, Size len, SeLogPosition *position)
 				 errdetail("Restart LSN %X/%X, commit LSN %X/%X.",
 						   LSN_FORMAT_ARGS(position->restart_lsn),
 						   LSN_FORMAT_ARGS(position->commit_lsn))));
+	position->version = POSITION_VERSION;
 }
 
 void
@@ -55,6 +63,7 @@ se_position_at_mark(SeLogPosition *position, XLogRecPtr mark_start,
 	position->creator_ordinal = creator_ordinal;
 	position->watermark = SE_TIME_MIN;
 	position->proctime = SE_TIME_MIN;
+	position->active = SE_TIME_MIN;
 }
 
 /* "0/1A2B3C4", or "0/1A2B3C4 +12" within a transaction. */

@@ -4,9 +4,10 @@
  *
  *	offset size
  *	0	1	tag: 1 = native log
- *	1	1	version (1)
+ *	1	1	version (2; 1 ends before offset 64)
  *	2	2	flags: bit 0 = reading began at the oldest place (start = earliest), where
- *			transactions were open: these are left out whole; the rest is spare (0)
+ *			transactions were open: these are left out whole; bit 1 = the stream is idle;
+ *			the rest is spare (0)
  *	4	4	timeline of the restart LSN
  *	8	8	restart LSN: reading begins here
  *	16	8	commit LSN: transactions that committed before it are done
@@ -16,6 +17,8 @@
  *	40	8	its rows from this ordinal on count (start mark, I2)
  *	48	8	watermark after the last row delivered (SeTime)
  *	56	8	proctime after the last row delivered (SeTime)
+ *	64	8	proctime of the last row or watermark mark, or up to which an idle stream's
+ *			watermark has gone on with the clock (SeTime); SE_TIME_MIN = not known
  *
  * commit LSN is the *start* of the commit record.
  */
@@ -39,15 +42,17 @@ typedef struct SeLogPosition
 	uint64		creator_ordinal;
 	SeTime		watermark;
 	SeTime		proctime;
+	SeTime		active;
 } SeLogPosition;
 
-StaticAssertDecl(sizeof(SeLogPosition) == 64, "the position's bytes are stored");
+StaticAssertDecl(sizeof(SeLogPosition) == 72, "the position's bytes are stored");
 
 /* The first byte of every source's positions, so that they can be told apart. */
 #define SE_POSITION_TAG_LOG 1
 #define SE_POSITION_TAG_COUNTER 255 /* test builds: source/counter_source.c */
 
 #define SE_POSITION_EARLIEST 0x0001
+#define SE_POSITION_IDLE 0x0002
 
 /* Check and copy out; ERROR (data_corrupted) on unknown tag, version or length. */
 extern void se_position_decode(const void *bytes, Size len, SeLogPosition *position);

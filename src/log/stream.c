@@ -40,6 +40,7 @@
 #include "utils/timestamp.h"
 
 static const char *option_value(List *options, const char *name);
+static int64 length_option(List *options, const char *name, int64 otherwise);
 static SeBadTimeAction action_option(List *options, const char *name);
 static void find_event_time(SeStreamInfo *info, int natts);
 static void set_locally(const char *name, const char *value);
@@ -112,6 +113,7 @@ se_stream_info(Oid relation)
 	const char *watermark;
 	const char *timezone;
 	const char *max_future;
+	const char *idle_action;
 	HeapTuple	tuple;
 	int			natts;
 
@@ -139,8 +141,12 @@ se_stream_info(Oid relation)
 	info->infinite_time = action_option(table->options, "infinite_time");
 	info->future_time = action_option(table->options, "future_time");
 	max_future = option_value(table->options, "max_future");
-	if (max_future == NULL || !se_stream_parse_max_future(max_future, &info->max_future))
+	if (max_future == NULL || !se_stream_parse_length(max_future, &info->max_future))
 		info->max_future = -1;
+	info->max_delay = length_option(table->options, "max_delay", -1);
+	info->idle_timeout = length_option(table->options, "idle_timeout", 0);
+	idle_action = option_value(table->options, "idle_action");
+	info->idle_advances = idle_action != NULL && strcmp(idle_action, "advance") == 0;
 
 	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relation));
 	if (!HeapTupleIsValid(tuple))
@@ -165,6 +171,15 @@ option_value(List *options, const char *name)
 			return defGetString(option);
 	}
 	return NULL;
+}
+
+static int64
+length_option(List *options, const char *name, int64 otherwise)
+{
+	const char *words = option_value(options, name);
+	int64		length;
+
+	return words != NULL && se_stream_parse_length(words, &length) ? length : otherwise;
 }
 
 /* The validator has seen to it that it is a word we know. */
@@ -194,7 +209,7 @@ se_stream_parse_action(const char *word, SeBadTimeAction *action)
 }
 
 bool
-se_stream_parse_max_future(const char *words, int64 *length)
+se_stream_parse_length(const char *words, int64 *length)
 {
 	Interval   *interval = DatumGetIntervalP(DirectFunctionCall3(interval_in, CStringGetDatum(words),
 																 ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1)));

@@ -33,6 +33,9 @@ typedef struct SeStreamInfo
 	SeBadTimeAction infinite_time;
 	SeBadTimeAction future_time;
 	int64		max_future;		/* µs that an event time may be ahead of the clock; -1 = any */
+	int64		max_delay;		/* µs that the watermark may be behind the clock; -1 = any */
+	int64		idle_timeout;	/* µs without a row after which the stream is idle; 0 = never */
+	bool		idle_advances;	/* while it is idle its watermark goes on with the clock */
 } SeStreamInfo;
 
 /* Is the relation a foreign table of our wrapper? */
@@ -45,8 +48,8 @@ extern SeTime se_stream_moment(const SeStreamInfo *info, SeTime event_time);
 /* The words of options null_time, infinite_time and future_time; false if it is none of them. */
 extern bool se_stream_parse_action(const char *word, SeBadTimeAction *action);
 
-/* The length of option max_future in µs: a day has 24 hours, a month 30 days. False if it is negative or too long. */
-extern bool se_stream_parse_max_future(const char *words, int64 *length);
+/* A length of time that is an option's value, in µs: a day has 24 hours, a month 30 days. False if it is negative or too long. */
+extern bool se_stream_parse_length(const char *words, int64 *length);
 
 /* The OIDs of all streams of the database. */
 extern List *se_stream_list(void);

@@ -38,7 +38,7 @@ SE_FUNCTION_INFO_V1(stream_engine_describe_position);
 SE_FUNCTION_INFO_V1(stream_engine_wal_needed_from);
 SE_FUNCTION_INFO_V1(stream_engine_why_waiting);
 
-#define MAX_COLUMNS 32
+#define MAX_COLUMNS 40
 
 /* A row in the making. */
 typedef struct Row
@@ -130,6 +130,10 @@ stream_engine_live_jobs(PG_FUNCTION_ARGS)
 		put_duration(&row, COUNTER(SE_COUNT_LATENCY_US));
 		put_time(&row, COUNTER(SE_COUNT_SOURCE_TIME));
 		put_duration(&row, COUNTER(SE_COUNT_BUSY_US));
+		if (pg_atomic_read_u64(&slot->idle_timeout) == 0)
+			put_null(&row);
+		else
+			put(&row, BoolGetDatum(pg_atomic_read_u64(&slot->idle) != 0));
 #undef COUNTER
 		tuplestore_putvalues(result->setResult, result->setDesc, row.values, row.nulls);
 	}

@@ -227,7 +227,8 @@ note_missing_watermark(SePlan *plan)
 {
 	ListCell   *lc;
 
-	if (plan->pstate->p_sourcetext == NULL || plan->stream->watermark != NULL || plan->by_proctime)
+	if (plan->pstate->p_sourcetext == NULL || plan->stream->watermark != NULL || plan->by_proctime ||
+		plan->stream->max_delay >= 0)
 		return;
 	foreach(lc, plan->nodes)
 	{

@@ -16,6 +16,7 @@ typedef struct SeChainSource
 	int			next_input;
 	SeBatch    *batch;			/* filled by every poll */
 	SeTime		watermark;		/* last one passed on */
+	bool		idle;			/* as last passed on */
 	bool		ended;
 } SeChainSource;
 

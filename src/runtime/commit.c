@@ -43,6 +43,7 @@ typedef struct Stand
 	TimestampTz commit_time;	/* newest */
 	uint64		skipped;
 	uint64		bytes_read;
+	SeSourceStatus idle;		/* of the source that can be idle, if there is one */
 } Stand;
 
 static bool prepare(SeTask *task);
@@ -51,6 +52,7 @@ static void write_operators(SeTask *task);
 static void write_positions(SeTask *task);
 static Stand stand_of_sources(const SeTask *task);
 static void reflect(SeTask *task, const Stand *stand);
+static void publish_stand(SeJobSlot *slot, const Stand *stand);
 static void finish(SeTask *task, const Stand *stand, bool full, int64 took);
 static long clear_failures(SeTask *task, TimestampTz now);
 
@@ -197,7 +199,7 @@ write_positions(SeTask *task)
 static Stand
 stand_of_sources(const SeTask *task)
 {
-	Stand		stand = {PG_UINT64_MAX, PG_UINT64_MAX, SE_TIME_MAX, 0, 0, 0};
+	Stand		stand = {PG_UINT64_MAX, PG_UINT64_MAX, SE_TIME_MAX};
 
 	for (int i = 0; i < task->chain->nsources; i++)
 	{
@@ -212,6 +214,8 @@ stand_of_sources(const SeTask *task)
 		stand.commit_time = Max(stand.commit_time, status.commit_time);
 		stand.skipped += status.skipped;
 		stand.bytes_read += status.bytes_read;
+		if (status.idle_timeout != 0)
+			stand.idle = status;
 	}
 	if (stand.restart_lsn == PG_UINT64_MAX)
 		stand.restart_lsn = InvalidXLogRecPtr;	/* no source needs WAL */
@@ -295,8 +299,7 @@ reflect(SeTask *task, const Stand *stand)
 {
 	SeJobSlot  *slot = task->slot;
 
-	pg_atomic_write_u64(&slot->read_lsn, stand->read_lsn);
-	pg_atomic_write_u64(&slot->watermark, (uint64) stand->watermark);
+	publish_stand(slot, stand);
 	if (pg_atomic_read_u64(&slot->reflected_lsn) < stand->read_lsn)
 	{
 		pg_atomic_write_u64(&slot->reflected_lsn, stand->read_lsn);
@@ -375,8 +378,19 @@ se_commit_publish(SeTask *task)
 			(task->busy_since == 0 ? 0 : GetCurrentTimestamp() - task->busy_since));
 	PUBLISH(SE_COUNT_IDLE_US, task->idle_us);
 #undef PUBLISH
-	pg_atomic_write_u64(&slot->read_lsn, stand.read_lsn);
-	pg_atomic_write_u64(&slot->watermark, (uint64) stand.watermark);
+	publish_stand(slot, &stand);
+}
+
+/* How far we are, and what the coordinator must know to notice that a stream is idle. */
+static void
+publish_stand(SeJobSlot *slot, const Stand *stand)
+{
+	pg_atomic_write_u64(&slot->read_lsn, stand->read_lsn);
+	pg_atomic_write_u64(&slot->watermark, (uint64) stand->watermark);
+	pg_atomic_write_u64(&slot->stream, stand->idle.stream);
+	pg_atomic_write_u64(&slot->active, (uint64) stand->idle.active);
+	pg_atomic_write_u64(&slot->idle, stand->idle.idle);
+	pg_atomic_write_u64(&slot->idle_timeout, stand->idle.idle_timeout);
 }
 
 /*

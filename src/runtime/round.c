@@ -136,6 +136,7 @@ poll_one(SeTask *task, SeChainSource *source, bool *more)
 {
 	SeBatch    *batch = source->batch;
 	SeOperator *next = source->next;
+	SePollResult result;
 
 	/* The watermark behind a batch that a full output cut off. */
 	if (batch->wm_end > source->watermark)
@@ -147,7 +148,13 @@ poll_one(SeTask *task, SeChainSource *source, bool *more)
 	}
 
 	se_batch_reset(batch);
-	switch (source->source->ops->poll(source->source, batch, GetActiveSnapshot()))
+	result = source->source->ops->poll(source->source, batch, GetActiveSnapshot());
+	if (batch->idle != source->idle)
+	{
+		source->idle = batch->idle;
+		next->ops->idle(next, source->next_input, batch->idle);
+	}
+	switch (result)
 	{
 		case SE_POLL_ROWS:
 			*more = true;

@@ -1,6 +1,6 @@
 /*
  * runtime/ticks.c
- *		The clock enters the log: tick marks, for the jobs that depend on it.
+ *		The clock enters the log: tick and idle marks, for the jobs that depend on it.
  *
  * A job whose results depend on the passing of time (windows over proctime(), max_delay,
  * idle_timeout, what a view forgets after a while) obeys the tick marks it meets in the
@@ -8,6 +8,7 @@
  * mark for all jobs of a database, and none where no job needs them.
  *
  *	tick mark: relation 0, body int64 SeTime, the time it was written at
+ *	idle mark: relation of a stream, likewise, before the tick of the same time
  *
  * A job says in its slot how often it needs one. The need stays while the job shall run:
  * its worker may be between two starts. Marks are written at whole multiples of the
@@ -30,8 +31,11 @@
 #include "pgstat.h"
 #include "runtime/ticks.h"
 #include "storage/latch.h"
+#include "utils/memutils.h"
 #include "utils/timestamp.h"
 
+static void write_idle(SeTime now);
+static bool seems_idle(SeJobSlot *slot, SeTime now);
 static int64 interval_needed(void);
 static bool needs_ticks(SeJobSlot *slot);
 
@@ -58,12 +62,51 @@ se_ticks_write(void)
 			return TimestampDifferenceMilliseconds(now, next);
 	}
 
+	write_idle(now);
 	(void) se_mark_write(SE_MARK_TICK, InvalidOid, 0, 0, &now, sizeof(now), true, NULL);
 	se_database_slot_set_tick(MyDatabaseId, now);
 	for (int i = 0; i < se_max_jobs; i++)
 		if (needs_ticks(se_job_slot_at(i)))
 			se_job_slot_poke(se_job_slot_at(i));
 	return se_clock_is_driven() ? -1 : TimestampDifferenceMilliseconds(now, now - now % interval + interval);
+}
+
+/*
+ * Idle marks for the streams that seem to be idle, before the tick of the same time. Whether they are is decided where
+ * a mark is met. One that was written is not written again until its reader has shown that it has seen more.
+ */
+static void
+write_idle(SeTime now)
+{
+	static uint64 *marked = NULL;	/* by slot: its `active` when a mark was last written for it */
+	List	   *streams = NIL;
+
+	if (marked == NULL)
+		marked = MemoryContextAllocZero(TopMemoryContext, sizeof(uint64) * se_max_jobs);
+	for (int i = 0; i < se_max_jobs; i++)
+	{
+		SeJobSlot  *slot = se_job_slot_at(i);
+		Oid			stream = (Oid) pg_atomic_read_u64(&slot->stream);
+		uint64		active = pg_atomic_read_u64(&slot->active);
+
+		if (!seems_idle(slot, now) || marked[i] == active)
+			continue;
+		marked[i] = active;
+		if (!list_member_oid(streams, stream))
+			(void) se_mark_write(SE_MARK_IDLE, stream, 0, 0, &now, sizeof(now), false, NULL);
+		streams = lappend_oid(streams, stream);
+	}
+	list_free(streams);
+}
+
+static bool
+seems_idle(SeJobSlot *slot, SeTime now)
+{
+	int64		timeout = (int64) pg_atomic_read_u64(&slot->idle_timeout);
+	SeTime		active = (SeTime) pg_atomic_read_u64(&slot->active);
+
+	return needs_ticks(slot) && timeout != 0 && active != SE_TIME_MIN &&
+		pg_atomic_read_u64(&slot->idle) == 0 && now - active >= timeout;
 }
 
 /* The smallest interval that any job of the database needs, but not below the setting; 0 = none does. */

@@ -1,6 +1,6 @@
 /*
  * runtime/ticks.h
- *		The clock enters the log: tick marks, for the jobs that depend on it.
+ *		The clock enters the log: tick and idle marks, for the jobs that depend on it.
  */
 #ifndef SE_TICKS_H
 #define SE_TICKS_H

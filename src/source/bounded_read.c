@@ -389,8 +389,8 @@ next_message(BoundedScan *scan)
 		SE_FAULT_POINT("bounded-read-next");
 		if (message->header.kind == SE_MESSAGE_MARK)
 		{
-			/* As for a job: no row behind a tick has less. */
-			if (message->header.mark == SE_MARK_TICK)
+			/* As for a job: no row behind has less. */
+			if (message->header.mark == SE_MARK_TICK || message->header.mark == SE_MARK_IDLE)
 				scan->proctime = Max(scan->proctime, se_message_mark_time(&message->header, message->body));
 			continue;
 		}

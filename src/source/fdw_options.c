@@ -40,7 +40,10 @@ static void check_boolean(DefElem *option);
 static void check_timezone(DefElem *option);
 static void check_text(DefElem *option);
 static void check_action(DefElem *option);
-static void check_max_future(DefElem *option);
+static void check_length(DefElem *option);
+static void check_positive_length(DefElem *option);
+static void check_idle_action(DefElem *option);
+static void check_together(List *options);
 
 static const StreamOption stream_options[] = {
 	{
@@ -64,12 +67,24 @@ static const StreamOption stream_options[] = {
 		"The same for an infinite event time."
 	},
 	{
-		"max_future", ForeignTableRelationId, "interval", NULL, check_max_future,
+		"max_future", ForeignTableRelationId, "interval", NULL, check_length,
 		"How far an event time, and emit_watermark, may be ahead of the clock when it is written. A month counts 30 days, a day 24 hours. Without the option nothing is too far."
 	},
 	{
 		"future_time", ForeignTableRelationId, "text", "error", check_action,
 		"What is done with a row that is further ahead than max_future: as null_time."
+	},
+	{
+		"max_delay", ForeignTableRelationId, "interval", NULL, check_length,
+		"The watermark is never further behind the clock than this, as the tick marks of the log have it: rows that come later than that are late. Without the option rows alone move it."
+	},
+	{
+		"idle_timeout", ForeignTableRelationId, "interval", NULL, check_positive_length,
+		"After this long without a row or an emit_watermark the stream is idle, until the next one. Without the option it never is."
+	},
+	{
+		"idle_action", ForeignTableRelationId, "text", "exclude", check_idle_action,
+		"What an idle stream does: exclude (it holds nobody back that also reads others), advance (its watermark goes on with the clock, so that the last windows close; needs idle_timeout)."
 	},
 	{
 		"event_time", AttributeRelationId, "boolean", "false", check_boolean,
@@ -147,6 +162,8 @@ stream_engine_fdw_validator(PG_FUNCTION_ARGS)
 		}
 		known->check(option);
 	}
+	if (catalog == ForeignTableRelationId)
+		check_together(options);
 	PG_RETURN_VOID();
 }
 
@@ -201,15 +218,62 @@ check_action(DefElem *option)
 }
 
 static void
-check_max_future(DefElem *option)
+check_length(DefElem *option)
 {
 	int64		length;
 
-	if (!se_stream_parse_max_future(defGetString(option), &length))
+	if (!se_stream_parse_length(defGetString(option), &length))
 		ereport(ERROR,
 				(errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
 				 errmsg("option \"%s\" is negative or too long: %s", option->defname, defGetString(option)),
 				 errhint("Give an interval such as '1 hour', or leave it out.")));
+}
+
+static void
+check_positive_length(DefElem *option)
+{
+	int64		length;
+
+	check_length(option);
+	if (se_stream_parse_length(defGetString(option), &length) && length == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
+				 errmsg("option \"%s\" must be longer than nothing", option->defname),
+				 errhint("Give an interval such as '1 minute', or leave it out.")));
+}
+
+static void
+check_idle_action(DefElem *option)
+{
+	const char *word = defGetString(option);
+
+	if (strcmp(word, "exclude") != 0 && strcmp(word, "advance") != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
+				 errmsg("invalid value for option \"%s\": \"%s\"", option->defname, word),
+				 errhint("It is \"exclude\" or \"advance\".")));
+}
+
+/* An action without a time after which it is taken is a mistake. */
+static void
+check_together(List *options)
+{
+	bool		action = false;
+	bool		timeout = false;
+	ListCell   *lc;
+
+	foreach(lc, options)
+	{
+		DefElem    *option = lfirst(lc);
+
+		action |= strcmp(option->defname, "idle_action") == 0;
+		timeout |= strcmp(option->defname, "idle_timeout") == 0;
+	}
+	if (action && !timeout)
+		ereport(ERROR,
+				(errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
+				 errmsg("option \"idle_action\" needs option \"idle_timeout\""),
+				 errhint("Say after how long without rows the stream is idle: OPTIONS (ADD idle_timeout '1 minute').")));
 }
 
 /* The table above as a set of rows, for people and for the documentation. */

@@ -4,7 +4,7 @@
  *
  * Stamps are a function of the log alone (I4): H is the running maximum of the stream's
  * watermark expression over the rows in delivery order, and of watermark marks at their
- * ordinal. Each row carries H as it was before it. proctime is the running maximum of
+ * ordinal, and, if the stream's options say so, of the clock's marks. Each row carries H as it was before it. proctime is the running maximum of
  * commit times and tick marks. For windows over proctime() it is also the rows' time and H.
  *
  * Rows are not copied: by-reference values point into the message, which the reader
@@ -27,6 +27,7 @@
 #include "log/reader.h"
 #include "log/row_bytes.h"
 #include "log/row_pack.h"
+#include "log/stream.h"
 #include "source/source.h"
 #include "source/watermark.h"
 #include "utils/memutils.h"
@@ -58,6 +59,7 @@ typedef struct LogSource
 	bool		by_reference;	/* a column of the node is */
 	List	   *proctime_columns;
 	SeWatermark *watermark;		/* NULL = the stream has none */
+	const SeStreamInfo *info;
 
 	/* reading */
 	SeLogReader *reader;
@@ -77,6 +79,8 @@ typedef struct LogSource
 	/* state: what a position says */
 	SeTime		h;
 	SeTime		proctime;
+	SeTime		active;			/* proctime of the last sign of life; see take_idle() */
+	bool		idle;
 	SeTime		tick;			/* met but not given out yet; SE_TIME_MIN = none */
 	XLogRecPtr	tick_lsn;		/* where its mark begins */
 	bool		inside;			/* of the transaction that commits at commit_lsn */
@@ -108,6 +112,11 @@ static void take_layout(LogSource *log);
 static void stand_before(LogSource *log);
 static void take_mark(LogSource *log);
 static void go_on(LogSource *log, SeTime proctime);
+static bool clock_matters(const LogSource *log);
+static void take_idle(LogSource *log);
+static void show_life(LogSource *log, SeTime now);
+static void advance_idle(LogSource *log);
+static void limit_delay(LogSource *log);
 static void take_tick(LogSource *log);
 static XLogRecPtr read_lsn(const LogSource *log, const SeLogReaderStatus *reader);
 static void take_rows(LogSource *log, SeBatch *batch);
@@ -144,6 +153,7 @@ se_log_source_new(const SeLogSourceNode *node, MemoryContext memory)
 	log->h = SE_TIME_MIN;
 	log->proctime = SE_TIME_MIN;
 	log->tick = SE_TIME_MIN;
+	log->active = SE_TIME_MIN;
 	return &log->source;
 }
 
@@ -166,6 +176,8 @@ log_source_open(SeSource *source, const void *position, Size len)
 											 ALLOCSET_SMALL_SIZES);
 	log->h = from.watermark;
 	log->proctime = from.proctime;
+	log->active = from.active;
+	log->idle = (from.flags & SE_POSITION_IDLE) != 0;
 	log->commit_time = from.proctime == SE_TIME_MIN ? 0 : from.proctime;
 	log->reader = se_reader_open(source->memory, &from, list_make1_oid(log->node->stream),
 								 (from.flags & SE_POSITION_EARLIEST) == 0);
@@ -193,6 +205,7 @@ log_source_poll(SeSource *source, SeBatch *batch, Snapshot snapshot)
 	if (log->watermark != NULL)
 		se_watermark_unpin(log->watermark);
 	batch->wm_end = log->h;
+	batch->idle = log->idle && batch->nrows == 0;
 
 	error_context_stack = context.previous;
 	if (batch->nrows > 0 || log->h > h)
@@ -220,6 +233,8 @@ log_source_position(SeSource *source, StringInfo out)
 		se_reader_position(log->reader, read_lsn(log, &status), 0, &position);
 	position.watermark = log->h;
 	position.proctime = log->proctime;
+	position.active = log->active;
+	position.flags = (position.flags & ~SE_POSITION_IDLE) | (log->idle ? SE_POSITION_IDLE : 0);
 	appendBinaryStringInfo(out, (const char *) &position, sizeof(position));
 }
 
@@ -251,6 +266,10 @@ log_source_status(SeSource *source, SeSourceStatus *status)
 	memset(status, 0, sizeof(SeSourceStatus));
 	status->watermark = log->h;
 	status->commit_time = log->commit_time;
+	status->stream = log->node->stream;
+	status->idle_timeout = log->info == NULL ? 0 : log->info->idle_timeout;
+	status->active = log->active;
+	status->idle = log->idle;
 	if (log->reader == NULL)
 		return;
 	se_reader_status(log->reader, &reader);
@@ -275,7 +294,8 @@ log_source_needs_wal(const void *position, Size len)
 {
 	SeLogPosition decoded;
 
-	if (len != sizeof(SeLogPosition))
+	/* Another release's cannot be read. */
+	if (len != sizeof(SeLogPosition) && len != offsetof(SeLogPosition, active))
 		return InvalidXLogRecPtr;
 	se_position_decode(position, len, &decoded);
 	return decoded.restart_lsn;
@@ -310,6 +330,8 @@ find_columns(LogSource *log, Relation stream)
 	}
 	log->event_time = log->node->event_time == 0 || log->node->by_proctime ? -1 :
 		want(log, log->node->event_time);
+	log->info = se_stream_info(log->node->stream);
+	log->source.tick_interval = clock_matters(log) ? SE_TICK_INTERVAL : 0;
 	log->watermark = log->node->by_proctime ? NULL : se_watermark_new(stream);
 	if (log->watermark != NULL)
 	{
@@ -416,6 +438,7 @@ begin_message(LogSource *log)
 				log->next_ordinal = se_reader_row_ordinal(message, log->row);
 			log->commit_time = message->commit_time;
 			go_on(log, message->header.clock != 0 ? message->header.clock : message->commit_time);
+			show_life(log, log->proctime);
 			if (log->cursor < log->end)
 				return;
 			break;
@@ -479,10 +502,15 @@ take_mark(LogSource *log)
 		case SE_MARK_WATERMARK:
 			if (!log->node->by_proctime && !SE_FAULT_WRONG("wrong-watermark-mark-swallowed"))
 				log->h = Max(log->h, se_message_mark_time(header, log->message.body));
+			show_life(log, header->clock != 0 ? header->clock : log->message.commit_time);
 			break;
 		case SE_MARK_TICK:
 			if (!SE_FAULT_WRONG("wrong-tick-swallowed"))
 				take_tick(log);
+			break;
+		case SE_MARK_IDLE:
+			if (!SE_FAULT_WRONG("wrong-idle-swallowed"))
+				take_idle(log);
 			break;
 		default:
 			break;
@@ -506,8 +534,76 @@ static void
 take_tick(LogSource *log)
 {
 	go_on(log, se_message_mark_time(&log->message.header, log->message.body));
+	if (log->active == SE_TIME_MIN)
+		log->active = log->proctime;	/* a stream that never had a row is watched from here on */
+	if (log->idle)
+		advance_idle(log);
+	limit_delay(log);
 	log->tick = log->proctime;
 	log->tick_lsn = log->message.commit_lsn;
+}
+
+/* Do the stream's options make its watermark depend on the clock? Not that of windows over proctime(). */
+static bool
+clock_matters(const LogSource *log)
+{
+	return !log->node->by_proctime && (log->info->max_delay >= 0 || log->info->idle_timeout > 0);
+}
+
+/*
+ * Somebody noticed that the stream had no row for so long, and wrote it into the log. Rows may stand between, which
+ * he had not seen: whether it is so is decided here, by what stands in the log before the mark, as of the mark's time.
+ * Like a tick it is given out alone.
+ */
+static void
+take_idle(LogSource *log)
+{
+	int64		quiet;
+
+	go_on(log, se_message_mark_time(&log->message.header, log->message.body));
+	if (!clock_matters(log) || log->info->idle_timeout == 0 || log->idle || log->active == SE_TIME_MIN ||
+		pg_sub_s64_overflow(log->proctime, log->active, &quiet) || quiet < log->info->idle_timeout)
+		return;
+	log->idle = true;
+	advance_idle(log);
+	log->tick = log->proctime;
+	log->tick_lsn = log->message.commit_lsn;
+}
+
+/* A row or a watermark mark: the stream is not idle. */
+static void
+show_life(LogSource *log, SeTime now)
+{
+	log->active = Max(log->active, now);
+	log->idle = false;
+}
+
+/*
+ * The watermark of an idle stream goes on with the clock: by as much as that has since the stream was last active. So a
+ * stream whose rows come some time after their event time keeps that distance, whatever it is.
+ */
+static void
+advance_idle(LogSource *log)
+{
+	SeTime		h;
+
+	if (!log->info->idle_advances || log->h == SE_TIME_MIN || log->proctime <= log->active)
+		return;
+	if (!pg_add_s64_overflow(log->h, log->proctime - log->active, &h) && IS_VALID_TIMESTAMP(h))
+		log->h = h;
+	log->active = log->proctime;
+}
+
+/* The watermark is never further behind the clock than the stream's option max_delay. */
+static void
+limit_delay(LogSource *log)
+{
+	SeTime		h;
+
+	if (log->node->by_proctime || log->info->max_delay < 0 ||
+		pg_sub_s64_overflow(log->proctime, log->info->max_delay, &h) || !IS_VALID_TIMESTAMP(h))
+		return;
+	log->h = Max(log->h, se_stream_event_time(log->info, h));
 }
 
 /* Everything that committed before it was delivered. A tick met but not given out yet is read again. */

@@ -40,6 +40,12 @@ typedef struct SeSourceStatus
 	TimestampTz commit_time;	/* of the newest delivered row: latency is counted from it */
 	uint64		skipped;		/* transactions left out whole (begun before the start) */
 	uint64		bytes_read;		/* of the log */
+
+	/* for whoever notices that a stream has become idle; timeout 0: it cannot */
+	Oid			stream;
+	int64		idle_timeout;	/* µs */
+	SeTime		active;			/* when it last was, SE_TIME_MIN = not known yet */
+	bool		idle;
 } SeSourceStatus;
 
 typedef struct SeSourceOps
