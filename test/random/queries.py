@@ -25,6 +25,8 @@ class Query:
     oracle: str                     # SELECT over the twin
     late: str | None = None         # over the twin: late rows, late pairs
     kind: str = ""
+    options: str = ""               # of the view, beside continuous
+    always: bool = False            # the view equals the oracle at any moment, not only when the input has ended
 
 
 @dataclass
@@ -203,7 +205,7 @@ def grouped(rng, table, windowed):
         late = (f"SELECT count(*) FILTER (WHERE missed = windows), coalesce(sum(missed), 0) FROM (SELECT arrival, count(*) AS windows, "
                 f"count(*) FILTER (WHERE we <= wm) AS missed FROM {windowed_twin(table, windows, True)}{filter_} GROUP BY arrival) y")
     return Query(f"SELECT {', '.join(select_view)} FROM {source}{tail}",
-                 f"SELECT {', '.join(select_oracle)} FROM {twin}{tail}", late, kind)
+                 f"SELECT {', '.join(select_oracle)} FROM {twin}{tail}", late, kind, always=kind == "group")
 
 
 def projected(rng, table, windowed):
@@ -234,6 +236,24 @@ def choose_gap(rng, table):
             f"(CASE WHEN {condition} THEN {gaps[0]} ELSE {last[1]} END)::bigint")
 
 
+def choose_emit(rng, table):
+    """Options for results that change: (options, allowed lateness in microseconds, whether each commit shows all)."""
+    span = max(table.span, 10 * SECOND)
+    length = lambda most: MS * rng.randint(1, max(1, most // MS))
+    lateness = rng.choice([0, length(span // 100), length(span // 10)])
+    modes = [rng.choice([f"early {length(span // 20)} us", f"early {length(span // 20)} us processing",
+                         f"every {rng.randint(1, 5)} rows", "on_update", "on_update", "on_close" if lateness else "on_update"])]
+    if lateness and rng.random() < 0.4:
+        modes.append(f"late {rng.choice([0, length(span // 50)])} us")
+    if rng.random() < 0.3 and "on_close" not in modes:
+        modes.append("on_close")
+    rng.shuffle(modes)
+    options = f", stream_engine.emit = '{', '.join(modes)}'"
+    if lateness:
+        options += f", stream_engine.allowed_lateness = '{lateness} us'"
+    return options, lateness, "on_update" in modes and not any(m.startswith("late ") and m != "late 0 us" for m in modes)
+
+
 def sessions(rng, table):
     """GROUP BY sessions; which row is in which is the reference's to say (run.py)."""
     filter_ = where(rng)
@@ -242,9 +262,12 @@ def sessions(rng, table):
     key = f"ROW({', '.join('trim_scale(k_num)' if k == 'k_num' else k for k in keys)})::text"
     group = rng.choice([["window_start", "window_end"], ["window_end", "window_start"], ["window_start"], ["window_end"],
                         ["window_start", "window_end", "window_time"]])
+    options, lateness, always = choose_emit(rng, table) if rng.random() < 0.6 else ("", 0, False)
+    if options and group == ["window_start"]:
+        group = ["window_end"]      # rows that change are found by it
     items = keys + group
     rng.shuffle(items)
-    select_view = [f"{item} AS g{i}" for i, item in enumerate(items) if rng.random() < 0.85]
+    select_view = [f"{item} AS g{i}" for i, item in enumerate(items) if options or rng.random() < 0.85]
     select_oracle = list(select_view)
     for i in range(rng.randint(0 if select_view else 1, 5)):
         view, oracle = aggregate(rng, True)
@@ -253,13 +276,13 @@ def sessions(rng, table):
     having = f" HAVING {rng.choice(HAVING)}" if rng.random() < 0.2 else ""
     # Rows that the condition leaves out move the watermark, but are in no session.
     input_ = f"SELECT arrival, {key} AS key, us, {gap_us} AS gap_us, wm FROM (SELECT * FROM {judged(table)} j WHERE NOT is_mark) x{filter_}"
-    reference = f"random_sessions($sessions${input_}$sessions$)"
+    reference = f"random_sessions($sessions${input_}$sessions$, {lateness})"
     twin = (f"(SELECT x.*, ws, we, {moment(table, 'ws')} AS window_start, {moment(table, 'we')} AS window_end, {moment(table, 'we - 1')} AS window_time "
             f"FROM {table.twin} x JOIN {reference} m USING (arrival) WHERE ws IS NOT NULL) y")
     tail = f" GROUP BY {', '.join(items)}{having}"
     late = f"SELECT count(*), count(*) FROM {reference} WHERE ws IS NULL"
     return Query(f"SELECT {', '.join(select_view)} FROM {table.name}, session(ts, {gap}){filter_}{tail}",
-                 f"SELECT {', '.join(select_oracle)} FROM {twin}{tail}", late, "session")
+                 f"SELECT {', '.join(select_oracle)} FROM {twin}{tail}", late, "session" + (" " + options.split("'")[1] if options else ""), options, always)
 
 
 def choose(rng, table):

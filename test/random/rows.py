@@ -28,6 +28,7 @@ class Writer:
         self.script = []
         self.arrived = []               # rows and marks in delivery order
         self.prepared = []              # (gid, rows)
+        self.pauses = []                # (script so far, arrived so far): what the views show there is looked at
         self.next_id = 1
         self.time_type = rng.choice(["timestamp", "timestamptz"])
         self.late = rng.random() < 0.5
@@ -183,6 +184,8 @@ class Writer:
             self.transaction()
             if self.prepared and self.rng.random() < 0.4:
                 self.finish_prepared()
+            if self.rng.random() < 0.03 and len(self.pauses) < 3:
+                self.pauses.append((len(self.script), len(self.arrived)))
         while self.prepared:
             self.finish_prepared()
         self.script.append(f"SELECT stream_engine.emit_watermark('{self.table.name}', 'infinity');")

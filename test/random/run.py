@@ -20,9 +20,10 @@ CREATE FUNCTION random_longer(text, text) RETURNS text LANGUAGE sql IMMUTABLE AS
   $$ SELECT CASE WHEN $1 IS NULL OR length($2) > length($1) OR (length($2) = length($1) AND $2 < $1 COLLATE "C") THEN $2 ELSE $1 END $$;
 CREATE AGGREGATE random_sum(bigint) (sfunc = int8pl, stype = bigint, initcond = '0', combinefunc = int8pl, parallel = safe);
 CREATE AGGREGATE random_longest(text) (sfunc = random_longer, stype = text);
--- Sessions by definition, row by row in order of arrival: which session each row is in; NULL bounds: late. `input` gives
+-- Sessions by definition, row by row in order of arrival: which session each row is in; NULL bounds: late. A session takes rows
+-- until the watermark is above its end by more than `lateness`. `input` gives
 -- arrival, key, us, gap_us and wm (the watermark before the row) of the rows that count.
-CREATE FUNCTION random_sessions(input text) RETURNS TABLE (arrival bigint, ws bigint, we bigint) LANGUAGE plpgsql
+CREATE FUNCTION random_sessions(input text, lateness bigint) RETURNS TABLE (arrival bigint, ws bigint, we bigint) LANGUAGE plpgsql
 SET client_min_messages = warning AS $$
 DECLARE
     r record;
@@ -34,11 +35,11 @@ BEGIN
     CREATE TEMP TABLE members (arrival bigint, id bigint, ws bigint, we bigint);
     CREATE INDEX ON members (id);
     FOR r IN EXECUTE input || ' ORDER BY arrival' LOOP
-        DELETE FROM open_sessions o WHERE o.we < r.wm;
+        DELETE FROM open_sessions o WHERE o.we + lateness < r.wm;
         IF r.us IS NULL OR r.gap_us IS NULL THEN CONTINUE; END IF;
         SELECT min(o.ws) AS ws, max(o.we) AS we, array_agg(o.id) AS ids INTO joined FROM open_sessions o
             WHERE o.key = r.key AND o.ws <= r.us + r.gap_us AND o.we >= r.us;
-        IF joined.ids IS NULL AND r.us + r.gap_us < r.wm THEN
+        IF joined.ids IS NULL AND r.us + r.gap_us + lateness < r.wm THEN
             INSERT INTO members VALUES (r.arrival);
             CONTINUE;
         END IF;
@@ -86,7 +87,7 @@ def run_round(seed, number, count):
         if not ok:
             failed += 1
             if i is not None:
-                print(f"view:   {chosen[i].view}\noracle: {chosen[i].oracle}")
+                print(f"view:   {chosen[i].view}{chosen[i].options}\noracle: {chosen[i].oracle}")
             print(f"{detail.strip()}\nrepeat with: make check-random SEED={seed} ROUND={number}")
         print(f"{'ok' if ok else 'not ok'} - round {number} view {i} {kind}", flush=True)
 
@@ -99,15 +100,28 @@ def run_round(seed, number, count):
         return failed
     created = []
     for i, query in enumerate(chosen):
-        ok, output = psql(f"SET client_min_messages = warning;\nCREATE MATERIALIZED VIEW v{number}_{i} WITH (stream_engine.continuous) AS {query.view};\n")
+        ok, output = psql(f"SET client_min_messages = warning;\nCREATE MATERIALIZED VIEW v{number}_{i} WITH (stream_engine.continuous{query.options}) AS {query.view};\n")
         if ok:
             created.append(i)
         else:
             report(i, False, output)
     writer.fill()
-    ok, output = psql("\n".join(writer.script) + "\n")
-    if ok:
-        ok, output = psql(writer.twin_script())
+    ok, output = psql(writer.twin_script())
+    at = 0
+    for script_end, arrived in writer.pauses + [(len(writer.script), None)]:
+        if ok:
+            ok, output = psql("\n".join(writer.script[at:script_end]) + "\n")
+        at = script_end
+        if not ok or arrived is None:
+            continue
+        for i in [i for i in created if chosen[i].always]:
+            view = f"v{number}_{i}"
+            prefix = (f"SET client_min_messages = warning; SET statement_timeout = '60s'; REFRESH MATERIALIZED VIEW {view};\n"
+                      f"CREATE TEMP TABLE {writer.table.twin} AS SELECT * FROM public.{writer.table.twin} WHERE arrival <= {arrived};\n")
+            same, output = psql(prefix + differences(view, chosen[i]))
+            if not same or output != "":
+                report(i, False, f"after {arrived} arrivals: {output}")
+                created.remove(i)
     if not ok:
         report(None, False, output)
     for i in created:
