@@ -61,4 +61,11 @@ se_emit_is_updating(const SeEmit *emit)
 	return emit->on_update || emit->early > 0 || emit->every > 0 || emit->lateness > 0;
 }
 
+/* Do rows of groups without a window come now and then only, not with each commit? */
+static inline bool
+se_emit_is_held(const SeEmit *emit)
+{
+	return emit->early > 0 || emit->every > 0;
+}
+
 #endif							/* SE_EMIT_H */

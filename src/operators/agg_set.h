@@ -47,6 +47,9 @@ typedef struct SeAggSet
 
 #define SE_STATE_VERSION 1
 
+/* The kind of record with which group_held.c saves where it stands. */
+#define SE_GROUP_META 'M'
+
 /* In the flags of a saved entry: the number of its rows follows the key. */
 #define SE_SAVED_COUNTED 0x80
 

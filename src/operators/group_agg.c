@@ -217,6 +217,8 @@ group_agg_rewrite(SeOperator *op, const void *record, Size len)
 {
 	SeGroupAgg *agg = (SeGroupAgg *) op;
 
+	if (len > 1 && ((const uint8 *) record)[1] == SE_GROUP_META)
+		return 0;
 	return se_agg_home_rewrite(agg->set, agg->home, record, len, sizeof(record_prefix));
 }
 
@@ -232,13 +234,22 @@ group_agg_restore(SeOperator *op, const void *record, Size len)
 	if (se_record_u8(&reader) != SE_STATE_VERSION)
 		se_record_corrupted();
 	kind = se_record_u8(&reader);
+	if (kind == SE_GROUP_META)
+	{
+		/* From when rows were held back (group_held.c). */
+		MemoryContextSwitchTo(old);
+		return;
+	}
 	snapshot = se_agg_home_restore(agg->set, agg->home, kind, &reader);
 	agg->snapshots = Max(agg->snapshots, snapshot);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(agg->scratch);
 }
 
-/* The one group of an aggregate without keys is there before any row. */
+/*
+ * The one group of an aggregate without keys is there before any row. What was held back
+ * before comes with the next commit.
+ */
 static void
 group_agg_restored(SeOperator *op)
 {
@@ -250,6 +261,14 @@ group_agg_restored(SeOperator *op)
 
 		if (se_key_group_is_own(op->env, hash))
 			se_table_get(agg->home->table, hash, NULL, NULL)->flags |= SE_ENTRY_EMITTED;
+	}
+	for (uint32 i = 0; i < agg->home->table->nentries; i++)
+	{
+		SeEntry    *entry = se_table_entry(agg->home->table, i);
+
+		if ((entry->flags & SE_ENTRY_USED) && (entry->flags & SE_ENTRY_STALE))
+			se_table_touch_rows(agg->home->table, &entry, 1);
+		entry->flags &= ~SE_ENTRY_STALE;
 	}
 	publish(agg);
 }

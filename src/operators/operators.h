@@ -16,5 +16,6 @@ extern SeOperator *se_window_expand_new(const SeWindowExpandNode *node, SeOperat
 extern SeOperator *se_window_agg_new(const SeWindowAggNode *node, SeOperatorEnv *env);
 extern SeOperator *se_session_agg_new(const SeSessionAggNode *node, SeOperatorEnv *env);
 extern SeOperator *se_group_agg_new(const SeGroupAggNode *node, SeOperatorEnv *env);
+extern SeOperator *se_group_held_new(const SeGroupAggNode *node, SeOperatorEnv *env);
 
 #endif							/* SE_OPERATORS_H */

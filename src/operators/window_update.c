@@ -29,9 +29,17 @@
 #include "base/fault.h"
 #include "common/int.h"
 #include "miscadmin.h"
+#include "operators/counted.h"
 #include "operators/window_agg_internal.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
+
+/* Whose groups are emitted. */
+typedef struct Emission
+{
+	SeWindowAgg *agg;
+	SeSlice    *slice;
+} Emission;
 
 static bool fire(SeWindowAgg *agg, SeTime t);
 static bool emit_stale(SeWindowAgg *agg, SeSlice *slice);
@@ -39,8 +47,7 @@ static void emit_all_stale(SeWindowAgg *agg, SeSlice *slice);
 static void emit_group(SeWindowAgg *agg, SeSlice *slice, SeEntry *entry);
 static SeTime next_boundary(const SeWindowAgg *agg, const SeSlice *slice, SeTime now);
 static void sleep_slice(SeWindowAgg *agg, SeSlice *slice);
-static void apply_counted(SeWindowAgg *agg, SeSlice *slice, const SeBatch *batch, int n);
-static void apply_rows(SeWindowAgg *agg, SeSlice *slice, const SeBatch *batch, int from, int to);
+static void emit_counted(void *arg, SeEntry *entry);
 
 /* a + b of a time and a length, without going over the end of time. */
 static SeTime
@@ -295,55 +302,20 @@ se_window_update_deadline(const SeWindowAgg *agg)
 void
 se_window_update_apply(SeWindowAgg *agg, SeSlice *slice, const SeBatch *batch, int n)
 {
-	if (agg->node->emit.every > 0 && !is_closed(agg, slice))
-		apply_counted(agg, slice, batch, n);
-	else
-		apply_rows(agg, slice, batch, 0, n);
+	Emission	emission = {agg, slice};
+	SeCounted	counted = {agg->set, slice->home, &slice->stale, 0, emit_counted, &emission};
+
+	if (!is_closed(agg, slice))
+		counted.every = agg->node->emit.every;
+	se_counted_apply(&counted, batch, agg->rows, agg->entries, agg->accs, n, agg->due);
 }
 
-/*
- * The same, counted: a group that is due is emitted as its last counted row leaves it. So
- * rows are applied up to the one that would change a group which is due.
- */
 static void
-apply_counted(SeWindowAgg *agg, SeSlice *slice, const SeBatch *batch, int n)
+emit_counted(void *arg, SeEntry *entry)
 {
-	int			from = 0;
-	int			ndue = 0;
+	Emission   *emission = arg;
 
-	for (int i = 0; i <= n; i++)
-	{
-		if (i == n || (agg->entries[i]->flags & SE_ENTRY_DUE))
-		{
-			apply_rows(agg, slice, batch, from, i);
-			for (int d = 0; d < ndue; d++)
-			{
-				agg->due[d]->flags &= ~SE_ENTRY_DUE;
-				emit_group(agg, slice, agg->due[d]);
-			}
-			from = i;
-			ndue = 0;
-		}
-		if (i < n)
-		{
-			SeEmitHeader *header = se_agg_emit_header(agg->set, agg->accs[i]);
-
-			if (++header->rows % agg->node->emit.every == 0)
-			{
-				agg->entries[i]->flags |= SE_ENTRY_DUE;
-				agg->due[ndue++] = agg->entries[i];
-			}
-		}
-	}
-}
-
-/* Rows, of those of the slice, whose groups are stale from now on. */
-static void
-apply_rows(SeWindowAgg *agg, SeSlice *slice, const SeBatch *batch, int from, int to)
-{
-	for (int i = from; i < to; i++)
-		se_stale_mark(&slice->stale, agg->entries[i], slice->home->memory);
-	se_agg_set_apply(agg->set, slice->home, batch, agg->rows + from, agg->accs + from, to - from);
+	emit_group(emission->agg, emission->slice, entry);
 }
 
 /* At a tick: with `early … processing` open windows are emitted once per interval of the clock. */

@@ -13,6 +13,7 @@
 #include "optimizer/optimizer.h"
 #include "optimizer/tlist.h"
 #include "plan/plan_internal.h"
+#include "utils/lsyscache.h"
 
 static void refuse_without_groups(const SePlan *plan);
 static void check_windowed(const SePlan *plan);
@@ -106,12 +107,13 @@ check_unwindowed(const SePlan *plan)
 						"option \"stream_engine.allowed_lateness\"" : "stream_engine.emit = late"),
 				 errdetail("No row is late for a group without a window."),
 				 errhint("Leave it out, or group by a window.")));
-	if (emit->early > 0 || emit->every > 0)
+	if (emit->early > 0 && !emit->early_clock && plan->stream->event_time == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("stream_engine.emit = %s is not supported yet for groups without a window",
-						emit->early > 0 ? "early" : "every"),
-				 errhint("Use on_update.")));
+				 errmsg("stream \"%s\" has no event time for stream_engine.emit = early",
+						get_rel_name(plan->stream->relation)),
+				 errhint("Write \"early %s processing\", which goes by the clock, or declare an event time.",
+						 se_emit_length(emit->early))));
 }
 
 /* Does GROUP BY name a column of the window function? */

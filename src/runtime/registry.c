@@ -22,6 +22,8 @@ se_registry_operator(const SeNode *node, SeOperatorEnv *env)
 		case SE_NODE_SESSION_AGG:
 			return se_session_agg_new((const SeSessionAggNode *) node, env);
 		case SE_NODE_GROUP_AGG:
+			if (se_emit_is_held(&((const SeGroupAggNode *) node)->emit))
+				return se_group_held_new((const SeGroupAggNode *) node, env);
 			return se_group_agg_new((const SeGroupAggNode *) node, env);
 		case SE_NODE_TABLE_SINK:
 			return se_table_sink_new((const SeTableSinkNode *) node,
