@@ -62,6 +62,7 @@ CREATE TABLE stream_engine.job_positions (
     options     text[] NOT NULL,                 -- those that the log moves, as in effect here (meta/options.h)
     options_lsn pg_lsn NOT NULL,                 -- of the ALTER that said so
     skip        text[],
+    final_to    timestamptz,                     -- rows of windows that end by then never change again; NULL = no windows
     PRIMARY KEY (job, unit, source)
 ) WITH (fillfactor = 30);
 ALTER TABLE stream_engine.job_positions ALTER position SET STORAGE PLAIN;
@@ -247,6 +248,14 @@ CREATE FUNCTION stream_engine.wait_for(view regclass, lsn pg_lsn, timeout interv
     LANGUAGE c AS 'MODULE_PATHNAME', 'stream_engine_wait_for';
 CREATE FUNCTION stream_engine.wait_state(view regclass, state text, timeout interval DEFAULT NULL) RETURNS void
     LANGUAGE c AS 'MODULE_PATHNAME', 'stream_engine_wait_state';
+CREATE FUNCTION stream_engine.is_final(view regclass, window_end timestamptz) RETURNS bool
+    LANGUAGE c STRICT STABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'stream_engine_is_final';
+CREATE FUNCTION stream_engine.is_final(view regclass, window_end timestamp) RETURNS bool
+    LANGUAGE c STRICT STABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'stream_engine_is_final';
+COMMENT ON FUNCTION stream_engine.is_final(regclass, timestamptz) IS
+    'will the rows of a window never change again, as of the commit of the view that this query sees?';
+COMMENT ON FUNCTION stream_engine.is_final(regclass, timestamp) IS
+    'the same for a stream whose event time is a timestamp';
 CREATE FUNCTION stream_engine.view_options(OUT name text, OUT type text, OUT default_value text, OUT allowed text, OUT help text)
     RETURNS SETOF record LANGUAGE c STRICT AS 'MODULE_PATHNAME', 'stream_engine_view_options';
 COMMENT ON FUNCTION stream_engine.view_options() IS 'the options of a continuous view''s WITH clause';

@@ -277,7 +277,10 @@ static void
 put(Oid job, int source, const SeGraph *graph, const SeLogPosition *position)
 {
 	SePositionMeta meta = {0};
+	int64		lateness;
 
+	meta.windowed = se_graph_is_windowed(graph, &lateness);
+	meta.final_to = SE_TIME_MIN;
 	meta.job = job;
 	meta.source = source;
 	meta.position = position_bytes(position);

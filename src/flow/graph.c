@@ -42,6 +42,27 @@ se_graph_calls(const SeNode *node)
 }
 
 /* See graph.h. */
+bool
+se_graph_is_windowed(const SeGraph *graph, int64 *lateness)
+{
+	ListCell   *lc;
+
+	foreach(lc, graph->nodes)
+	{
+		const SeNode *node = lfirst(lc);
+
+		if (node->kind == SE_NODE_WINDOW_AGG)
+			*lateness = ((const SeWindowAggNode *) node)->emit.lateness;
+		else if (node->kind == SE_NODE_SESSION_AGG)
+			*lateness = ((const SeSessionAggNode *) node)->emit.lateness;
+		else
+			continue;
+		return true;
+	}
+	return false;
+}
+
+/* See graph.h. */
 uint64
 se_graph_fingerprint(const SeGraph *graph, const char *expressions)
 {

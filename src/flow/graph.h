@@ -164,6 +164,9 @@ typedef struct SeGraph
 /* The aggregate calls (SeAggCall *) of a node; NIL if it is no aggregate. */
 extern List *se_graph_calls(const SeNode *node);
 
+/* Do groups of the graph have windows, which become final? And how long after their end, µs. */
+extern bool se_graph_is_windowed(const SeGraph *graph, int64 *lateness);
+
 /*
  * A hash of everything that decides the meaning of state: nodes, ids, windows, keys,
  * aggregate calls, and `expressions`, the text (nodeToString) of conditions, keys and

@@ -7,9 +7,11 @@
  */
 #include "postgres.h"
 
+#include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/table.h"
 #include "access/xact.h"
+#include "base/compat.h"
 #include "catalog/indexing.h"
 #include "meta/jobs.h"
 #include "meta/positions.h"
@@ -17,6 +19,8 @@
 #include "utils/builtins.h"
 #include "utils/pg_lsn.h"
 #include "utils/rel.h"
+#include "utils/snapshot.h"
+#include "utils/timestamp.h"
 
 enum
 {
@@ -36,7 +40,8 @@ enum
 	COLUMN_OPTIONS,
 	COLUMN_OPTIONS_LSN,
 	COLUMN_SKIP,
-	COLUMNS = COLUMN_SKIP
+	COLUMN_FINAL_TO,
+	COLUMNS = COLUMN_FINAL_TO
 };
 
 static SePositionMeta *
@@ -62,6 +67,8 @@ position_from_tuple(HeapTuple tuple, TupleDesc desc)
 	meta->late_pairs = DatumGetInt64(values[COLUMN_LATE_PAIRS - 1]);
 	meta->options = se_jobs_pairs_from_strings(se_table_datum_to_strings(values[COLUMN_OPTIONS - 1]));
 	meta->options_lsn = DatumGetLSN(values[COLUMN_OPTIONS_LSN - 1]);
+	meta->windowed = !nulls[COLUMN_FINAL_TO - 1];
+	meta->final_to = meta->windowed ? DatumGetTimestampTz(values[COLUMN_FINAL_TO - 1]) : SE_TIME_MIN;
 	if (!nulls[COLUMN_SKIP - 1])
 		meta->skip = se_table_datum_to_strings(values[COLUMN_SKIP - 1]);
 	return meta;
@@ -120,6 +127,38 @@ se_positions_list(Oid job)
 	return positions;
 }
 
+bool
+se_positions_final_to(Oid job, Snapshot snapshot, SeTime *final_to)
+{
+	Relation	table = se_table_open("job_positions", AccessShareLock);
+	Relation	index = index_open(se_compat_primary_key(table), AccessShareLock);
+	bool		windowed = true;
+	bool		any = false;
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple	tuple;
+
+	*final_to = SE_TIME_MAX;
+	se_table_key_oid(&key, COLUMN_JOB, job);
+	scan = systable_beginscan_ordered(table, index, snapshot, 1, &key);
+	while ((tuple = systable_getnext_ordered(scan, ForwardScanDirection)) != NULL)
+	{
+		bool		null;
+		Datum		value = heap_getattr(tuple, COLUMN_FINAL_TO, RelationGetDescr(table), &null);
+
+		any = true;
+		windowed &= !null;
+		if (!null)
+			*final_to = Min(*final_to, DatumGetTimestampTz(value));
+	}
+	systable_endscan_ordered(scan);
+	index_close(index, AccessShareLock);
+	table_close(table, AccessShareLock);
+	if (!any)
+		*final_to = SE_TIME_MIN;
+	return windowed;
+}
+
 void
 se_positions_put(const SePositionMeta *meta)
 {
@@ -147,6 +186,8 @@ se_positions_put(const SePositionMeta *meta)
 	values[COLUMN_OPTIONS_LSN - 1] = LSNGetDatum(meta->options_lsn);
 	nulls[COLUMN_SKIP - 1] = meta->skip == NIL;
 	values[COLUMN_SKIP - 1] = meta->skip ? se_table_strings_to_datum(meta->skip) : (Datum) 0;
+	nulls[COLUMN_FINAL_TO - 1] = !meta->windowed;
+	values[COLUMN_FINAL_TO - 1] = TimestampTzGetDatum(meta->final_to);
 	tuple = heap_form_tuple(RelationGetDescr(table), values, nulls);
 
 	old = find(table, &scan, meta->job, meta->unit, meta->source);

@@ -12,6 +12,8 @@
 #include "access/xlogdefs.h"
 #include "nodes/pg_list.h"
 
+struct SnapshotData;
+
 typedef struct SePositionMeta
 {
 	Oid			job;
@@ -29,6 +31,8 @@ typedef struct SePositionMeta
 	int64		late_pairs;
 	List	   *options;		/* DefElem: those that the log moves (meta/options.h), as in effect here */
 	XLogRecPtr	options_lsn;	/* of the ALTER that said so: marks that are not newer were obeyed */
+	bool		windowed;		/* groups have windows, which become final */
+	SeTime		final_to;		/* windowed: rows of windows that end by then are never changed again */
 	List	   *skip;			/* char *: positions to skip (start(view, skip)) */
 } SePositionMeta;
 
@@ -36,6 +40,12 @@ extern SePositionMeta *se_positions_get(Oid job, int unit, int source); /* NULL 
 extern List *se_positions_list(Oid job);
 extern void se_positions_put(const SePositionMeta *meta);	/* insert or update */
 extern void se_positions_delete(Oid job);
+
+/*
+ * final_to as a query with this snapshot sees it, the least of all units; false if there is
+ * none, because the groups have no windows. SE_TIME_MIN if it sees nothing of the job.
+ */
+extern bool se_positions_final_to(Oid job, struct SnapshotData *snapshot, SeTime *final_to);
 
 /* Were the job's rows written by the current transaction, so that no worker has begun there? */
 extern bool se_positions_are_uncommitted(Oid job);

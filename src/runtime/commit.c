@@ -18,6 +18,7 @@
 #include "access/xlog.h"
 #include "access/xlog_internal.h"
 #include "base/compat.h"
+#include "common/int.h"
 #include "base/database_slot.h"
 #include "base/fault.h"
 #include "meta/positions.h"
@@ -189,11 +190,26 @@ write_positions(SeTask *task)
 		meta.rows_out = task->rows_out_base + (int64) chain->sink->rows_in;
 		meta.late_rows = task->env.late_rows;
 		meta.late_pairs = task->env.late_pairs;
+		meta.windowed = task->windowed;
+		meta.final_to = task->final_to = se_task_final_to(task);
 		meta.options = task->options;
 		meta.options_lsn = task->options_lsn;
 		meta.skip = skip;
 		se_positions_put(&meta);
 	}
+}
+
+SeTime
+se_task_final_to(const SeTask *task)
+{
+	SeTime		passed = task->chain->sink->watermark_in;
+
+	/* The end of the input leaves nothing open, and -infinity nothing closed. */
+	if (!task->windowed)
+		return SE_TIME_MIN;
+	if (passed != SE_TIME_MAX && passed != SE_TIME_MIN && pg_sub_s64_overflow(passed, task->lateness, &passed))
+		passed = SE_TIME_MIN;
+	return Max(passed, task->final_to);
 }
 
 static Stand

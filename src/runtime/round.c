@@ -50,6 +50,8 @@ se_round_run(SeTask *task)
 
 	if (task->env.state_touched || task->chain->sink->rows_in != task->sink_rows)
 		task->dirty = true;
+	if (task->windowed && se_task_final_to(task) > task->final_to)
+		task->dirty = true;
 	SE_FAULT_POINT("round-before-commit");
 	se_worker_commit();
 	return outcome;

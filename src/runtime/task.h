@@ -52,6 +52,9 @@ typedef struct SeTask
 	int			checkpoint_interval;	/* ms */
 	List	   *options;		/* those that the log moves, as in effect here (meta/options.h) */
 	XLogRecPtr	options_lsn;	/* of the ALTER that said so */
+	bool		windowed;		/* groups have windows, which become final … */
+	int64		lateness;		/* … so long after their end, µs */
+	SeTime		final_to;		/* as of the last commit */
 
 	/* dataflow */
 	MemoryContext memory;		/* as long as the worker */
@@ -105,6 +108,12 @@ extern SeRoundOutcome se_round_run(SeTask *task);
  * the next worker. The unit must be clean: all that came before the mark is committed under the old ones.
  */
 extern void se_round_take_options(SeTask *task);
+
+/*
+ * Windows that end by then have been emitted and will never change: the watermark that has
+ * come through to the sink, less the lateness that is allowed. Never goes back.
+ */
+extern SeTime se_task_final_to(const SeTask *task);
 
 /* The last commit is where we stand: take its numbers over and publish them. */
 extern void se_commit_begin(SeTask *task);

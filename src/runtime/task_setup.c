@@ -259,6 +259,8 @@ open_sources(SeTask *task)
 		task->env.result_rows = position->result_rows;
 		task->env.late_rows = position->late_rows;
 		task->env.late_pairs = position->late_pairs;
+		task->windowed = se_graph_is_windowed(task->chain->graph, &task->lateness);
+		task->final_to = position->final_to;
 		task->skip = parse_skip(position->skip);
 	}
 }
