@@ -34,6 +34,8 @@ se_graph_calls(const SeNode *node)
 			return ((const SeWindowAggNode *) node)->calls;
 		case SE_NODE_SESSION_AGG:
 			return ((const SeSessionAggNode *) node)->calls;
+		case SE_NODE_COUNT_AGG:
+			return ((const SeCountAggNode *) node)->calls;
 		case SE_NODE_GROUP_AGG:
 			return ((const SeGroupAggNode *) node)->calls;
 		default:
@@ -116,6 +118,16 @@ add_node(StringInfo text, const SeNode *node)
 
 				appendStringInfo(text, "session time %d gap %d " INT64_FORMAT "\n", agg->time_column,
 								 agg->gap_column, agg->gap);
+				add_key_types(text, linitial(node->inputs), agg->keys, agg->key_eq);
+				add_calls(text, agg->calls);
+				break;
+			}
+		case SE_NODE_COUNT_AGG:
+			{
+				const SeCountAggNode *agg = (const SeCountAggNode *) node;
+
+				appendStringInfo(text, "count " INT64_FORMAT " " INT64_FORMAT " partial %d\n", agg->size,
+								 agg->slide, agg->partial);
 				add_key_types(text, linitial(node->inputs), agg->keys, agg->key_eq);
 				add_calls(text, agg->calls);
 				break;

@@ -27,7 +27,8 @@ typedef enum SeNodeKind
 	SE_NODE_WINDOW_AGG,
 	SE_NODE_GROUP_AGG,
 	SE_NODE_TABLE_SINK,
-	SE_NODE_SESSION_AGG
+	SE_NODE_SESSION_AGG,
+	SE_NODE_COUNT_AGG
 } SeNodeKind;
 
 /* How a node's output changes: only +I, or also updates of rows with a key. */
@@ -132,6 +133,23 @@ typedef struct SeSessionAggNode
 	List	   *calls;			/* SeAggCall *: mergeable, or replayed */
 	SeEmit		emit;
 } SeSessionAggNode;
+
+/*
+ * The rows of a key in windows of so many, by their numbers in order of arrival, from 0: window
+ * i has those from i * slide to i * slide + size - 1, and is emitted when it is full. With
+ * `partial` a window is emitted after every `slide` rows, with the last up to `size` rows, and when the
+ * input ends one more with the last rows. Output columns: keys…, window_id, one per call.
+ */
+typedef struct SeCountAggNode
+{
+	SeNode		node;
+	int64		size;
+	int64		slide;
+	bool		partial;
+	List	   *keys;			/* int: input columns */
+	List	   *key_eq;			/* Oid */
+	List	   *calls;			/* SeAggCall *: none SERIAL or distinct; mergeable or replayed if windows overlap */
+} SeCountAggNode;
 
 /* One row per group, kept up to date; output: keys, aggregates. */
 typedef struct SeGroupAggNode

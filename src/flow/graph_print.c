@@ -31,6 +31,7 @@ static void print_source(Printer *printer, const SeLogSourceNode *node);
 static void print_calc(Printer *printer, const SeCalcNode *node);
 static void print_window_agg(Printer *printer, const SeWindowAggNode *node);
 static void print_session_agg(Printer *printer, const SeSessionAggNode *node);
+static void print_count_agg(Printer *printer, const SeCountAggNode *node);
 static void print_group_agg(Printer *printer, const SeGroupAggNode *node);
 static void print_keys(Printer *printer, const SeNode *input, const List *keys);
 static void print_emit(Printer *printer, const SeEmit *emit);
@@ -86,6 +87,9 @@ print_node(Printer *printer, const SeNode *node)
 			break;
 		case SE_NODE_SESSION_AGG:
 			print_session_agg(printer, (const SeSessionAggNode *) node);
+			break;
+		case SE_NODE_COUNT_AGG:
+			print_count_agg(printer, (const SeCountAggNode *) node);
 			break;
 		case SE_NODE_GROUP_AGG:
 			print_group_agg(printer, (const SeGroupAggNode *) node);
@@ -189,6 +193,17 @@ print_session_agg(Printer *printer, const SeSessionAggNode *node)
 	print_emit(printer, &node->emit);
 	print_keys(printer, input, node->keys);
 	print_calls(printer, &node->node, list_length(node->keys) + 3, node->calls);
+}
+
+static void
+print_count_agg(Printer *printer, const SeCountAggNode *node)
+{
+	appendStringInfo(printer->out, "Count Aggregate: " INT64_FORMAT " rows", node->size);
+	if (node->slide != node->size)
+		appendStringInfo(printer->out, ", every " INT64_FORMAT, node->slide);
+	appendStringInfoString(printer->out, node->partial ? ", also in part\n" : "\n");
+	print_keys(printer, linitial(node->node.inputs), node->keys);
+	print_calls(printer, &node->node, list_length(node->keys) + 1, node->calls);
 }
 
 static void

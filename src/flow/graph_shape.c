@@ -63,6 +63,14 @@ se_graph_shape(const SeGraph *graph)
 			appendStringInfo(&text, "session %d " INT64_FORMAT "\n", agg->gap_column >= 0, agg->gap);
 			add_keys(&text, linitial(node->inputs), agg->keys, agg->key_eq);
 		}
+		else if (node->kind == SE_NODE_COUNT_AGG)
+		{
+			const SeCountAggNode *agg = (const SeCountAggNode *) node;
+
+			appendStringInfo(&text, "count " INT64_FORMAT " " INT64_FORMAT " %d\n", agg->size, agg->slide,
+							 agg->partial);
+			add_keys(&text, linitial(node->inputs), agg->keys, agg->key_eq);
+		}
 		else if (node->kind == SE_NODE_GROUP_AGG)
 		{
 			const SeGroupAggNode *agg = (const SeGroupAggNode *) node;

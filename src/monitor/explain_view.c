@@ -290,7 +290,7 @@ annotate(StringInfo out, const SeNode *node, void *arg)
 		appendStringInfo(out, "%srows out=" UINT64_FORMAT, out->len > 0 ? " " : "",
 						 pg_atomic_read_u64(&counters->rows_out));
 	if (node->kind == SE_NODE_WINDOW_AGG || node->kind == SE_NODE_SESSION_AGG ||
-		node->kind == SE_NODE_GROUP_AGG)
+		node->kind == SE_NODE_COUNT_AGG || node->kind == SE_NODE_GROUP_AGG)
 		appendStringInfo(out, " state entries=" UINT64_FORMAT " bytes=" UINT64_FORMAT,
 						 entries, pg_atomic_read_u64(&counters->state_bytes));
 	if (watermark == SE_TIME_MAX)

@@ -353,6 +353,8 @@ kind_name(uint64 kind)
 			return "window aggregate";
 		case SE_NODE_SESSION_AGG:
 			return "session aggregate";
+		case SE_NODE_COUNT_AGG:
+			return "count aggregate";
 		case SE_NODE_GROUP_AGG:
 			return "group aggregate";
 		case SE_NODE_TABLE_SINK:

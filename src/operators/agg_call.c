@@ -325,6 +325,25 @@ se_agg_fn_final(const SeAggSlot *slot, SeAggHome *home, char *acc, bool *isnull)
 	return result;
 }
 
+/* No row yet; the memory of what there was is used again. */
+void
+se_agg_fn_reset(const SeAggSlot *slot, SeAggHome *home, char *acc)
+{
+	acc += slot->offset;
+	switch (slot->fn->method)
+	{
+		case SE_AGG_STATE:
+			((SeStateAcc *) acc)->status = SE_AGG_FRESH;
+			((SeStateAcc *) acc)->blob.used = 0;
+			break;
+		case SE_AGG_REPLAY:
+			se_agg_replay_reset(slot->fn, home, (SeReplayAcc *) acc);
+			break;
+		default:
+			elog(ERROR, "internal states cannot be begun anew");
+	}
+}
+
 static Datum
 call_internal(SeAggFn *fn, FmgrInfo *function, int nargs, Datum a, Datum b)
 {

@@ -129,6 +129,7 @@ extern void se_agg_fn_apply(const SeAggSlot *slot, SeAggHome *home, const SeBatc
 							const int *rows, char **accs, int n);
 extern void se_agg_fn_merge(const SeAggSlot *slot, SeAggHome *home, char *to, const char *from);
 extern Datum se_agg_fn_final(const SeAggSlot *slot, SeAggHome *home, char *acc, bool *isnull);
+extern void se_agg_fn_reset(const SeAggSlot *slot, SeAggHome *home, char *acc);
 extern void se_agg_fn_save(const SeAggSlot *slot, char *acc, StringInfo out);
 extern void se_agg_fn_load(const SeAggSlot *slot, SeAggHome *home, char *acc, SeRecordReader *reader);
 
@@ -147,6 +148,14 @@ extern void se_agg_fn_load_tuples(const SeAggSlot *slot, SeAggHome *home, char *
 extern void se_agg_replay_save_all(const SeAggSlot *slot, const char *acc, StringInfo out);
 extern void se_agg_replay_load_all(const SeAggSlot *slot, SeAggHome *home, char *acc, SeRecordReader *reader);
 extern void se_agg_replay_merge(const SeAggSlot *slot, SeAggHome *home, char *to, const char *from);
+
+/*
+ * REPLAY: put the tuples of `from` behind those of `to` for a while, without copying them; and take
+ * them away again, from each that was lent and then from `to`.
+ */
+extern void se_agg_replay_lend(const SeAggSlot *slot, char *to, char *from);
+extern void se_agg_replay_take_back(const SeAggSlot *slot, char *acc);
+extern void se_agg_replay_reset(SeAggFn *fn, SeAggHome *home, SeReplayAcc *acc);
 
 /* Count what internal states hold; `freed`: they are gone. */
 extern void se_agg_live_account(SeOperatorEnv *env, SeAggHome *home, bool freed);

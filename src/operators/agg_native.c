@@ -61,11 +61,17 @@ se_agg_blob_set(SeArena *arena, SeAggBlob *blob, const void *bytes, Size size)
 	if (size > blob->room)
 	{
 		Size		room = TYPEALIGN(8, Max(size, Min((Size) blob->room * 2, MaxAllocSize)));
+		void	   *larger = se_arena_alloc(arena, room);
 
-		blob->bytes = se_arena_alloc(arena, room);
+		/* The new value may be part of the old one's bytes, which giving back spoils. */
+		memmove(larger, bytes, size);
+		if (blob->room > 0)
+			se_arena_give(arena, blob->bytes, blob->room);
+		blob->bytes = larger;
 		blob->room = (uint32) room;
 	}
-	memmove(blob->bytes, bytes, size);
+	else
+		memmove(blob->bytes, bytes, size);
 	blob->used = (uint32) size;
 }
 
@@ -397,6 +403,31 @@ se_native_final(const SeAggSlot *slot, const char *acc, bool *isnull)
 			}
 	}
 	pg_unreachable();
+}
+
+/* No row yet; the room of its values is used again. */
+void
+se_native_reset(const SeAggSlot *slot, char *acc)
+{
+	acc += slot->offset;
+	switch (se_native_family(slot->native))
+	{
+		case SE_FAMILY_NUMERIC_SUM:
+			{
+				SeAggBlob	rest = ((SeNumericSumAcc *) acc)->rest;
+
+				memset(acc, 0, slot->size);
+				rest.used = 0;
+				((SeNumericSumAcc *) acc)->rest = rest;
+				return;
+			}
+		case SE_FAMILY_REFERENCE:
+			((SeAggBlob *) acc)->used = 0;
+			return;
+		default:
+			memset(acc, 0, slot->size);
+			return;
+	}
 }
 
 /* One more value; the count is the caller's. */

@@ -22,6 +22,7 @@
 #define SAVED_FLAGS (SE_ENTRY_EMITTED | SE_ENTRY_STALE)
 
 static void write_put(SeAggSet *set, SeAggHome *home, SeEntry *entry, StringInfo one, StringInfo out);
+static SeEntry *replaced_entry(SeAggSet *set, SeAggHome *home, uint32 index, const Datum *values, const bool *nulls);
 static bool is_own(SeAggSet *set, SeAggHome *home, uint32 hash, const Datum *values, const bool *nulls);
 
 void
@@ -203,14 +204,13 @@ read_put(SeAggSet *set, SeAggHome *home, uint32 index, SeRecordReader *reader, u
 	SeEntry    *entry;
 	char	   *acc;
 
-	if (home->singly)
+	if (home->singly && reader->next == reader->end)
 	{
-		/* What was restored of it before is replaced, or it is gone. */
+		/* What was restored of it before is gone. */
 		entry = se_table_reach(home->table, index);
 		if (entry->flags & SE_ENTRY_USED)
 			se_table_remove(home->table, entry);
-		if (reader->next == reader->end)
-			return;
+		return;
 	}
 	flags = se_record_u8(reader);
 	if (flags & ~(SAVED_FLAGS | SE_SAVED_COUNTED))
@@ -225,12 +225,16 @@ read_put(SeAggSet *set, SeAggHome *home, uint32 index, SeRecordReader *reader, u
 		(void) se_table_reach(home->table, index);
 		return;
 	}
-	entry = se_table_put_at(home->table, index, hash, values, nulls);
+	entry = home->singly ? replaced_entry(set, home, index, values, nulls) : NULL;
+	if (entry == NULL)
+	{
+		entry = se_table_put_at(home->table, index, hash, values, nulls);
+		if (home->singly)
+			memset(se_entry_payload(home->table, entry), 0, home->table->payload_size);
+	}
 	entry->flags = (entry->flags & ~SAVED_FLAGS) | (flags & SAVED_FLAGS);
 	entry->saved = snapshot;
 	acc = se_entry_payload(home->table, entry);
-	if (home->singly)
-		memset(acc, 0, home->table->payload_size);
 	if (home->updating)
 		se_agg_emit_header(set, acc)->rows = rows;
 	memcpy(acc + set->payload_size + home->header_unsaved,
@@ -250,6 +254,30 @@ read_put(SeAggSet *set, SeAggHome *home, uint32 index, SeRecordReader *reader, u
 		se_record_corrupted();
 	pfree(values);
 	pfree(nulls);
+}
+
+/*
+ * An entry that comes and goes singly and is put once more, without what was restored of
+ * it before: the same one if it has the same key, else NULL, and it is a gap.
+ */
+static SeEntry *
+replaced_entry(SeAggSet *set, SeAggHome *home, uint32 index, const Datum *values, const bool *nulls)
+{
+	SeTable    *table = home->table;
+	SeEntry    *entry = se_table_reach(table, index);
+	char	   *acc = se_entry_payload(table, entry);
+
+	if (!(entry->flags & SE_ENTRY_USED))
+		return NULL;
+	if (!se_keys_equal(table->keys, se_entry_keys(table, entry), entry->nulls, values, nulls))
+	{
+		se_table_remove(table, entry);
+		return NULL;
+	}
+	se_table_rekey(table, entry, values);
+	se_agg_set_reset(set, home, acc);
+	memset(acc + set->payload_size, 0, table->payload_size - set->payload_size);
+	return entry;
 }
 
 /* The group decides which unit's an entry is. */

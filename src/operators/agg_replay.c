@@ -20,6 +20,7 @@
 
 static SeAggTuple *make_tuple(SeAggHome *home, const SeAggColumn *columns, int n,
 							  const Datum *values, const bool *nulls);
+static void give_tuple(SeAggHome *home, const SeAggColumn *columns, int n, SeAggTuple *tuple);
 static void insert_tuple(SeReplayAcc *acc, SeAggTuple *tuple);
 static SeAggTuple **sorted_tuples(SeAggFn *fn, SeReplayAcc *acc);
 static int	compare_tuples(const void *a, const void *b, void *arg);
@@ -47,6 +48,63 @@ make_tuple(SeAggHome *home, const SeAggColumn *columns, int n,
 			se_value_store(home->arena, values[i], columns[i].byval, columns[i].typlen);
 	}
 	return tuple;
+}
+
+/* Its memory, if the arena takes it back. */
+static void
+give_tuple(SeAggHome *home, const SeAggColumn *columns, int n, SeAggTuple *tuple)
+{
+	for (int i = 0; i < n; i++)
+	{
+		if (!tuple_nulls(tuple, n)[i] && !columns[i].byval)
+			se_arena_give(home->arena, DatumGetPointer(tuple->values[i]),
+						  se_value_size(tuple->values[i], columns[i].typlen));
+	}
+	se_arena_give(home->arena, tuple, offsetof(SeAggTuple, values) + n * (sizeof(Datum) + sizeof(bool)));
+}
+
+void
+se_agg_replay_reset(SeAggFn *fn, SeAggHome *home, SeReplayAcc *acc)
+{
+	SeAggTuple *tuple = acc->first;
+
+	while (tuple != NULL)
+	{
+		SeAggTuple *next = tuple->next;
+
+		give_tuple(home, fn->args, fn->nargs, tuple);
+		tuple = next;
+	}
+	if (acc->direct != NULL)
+		give_tuple(home, fn->direct, fn->ndirect, acc->direct);
+	memset(acc, 0, sizeof(SeReplayAcc));
+}
+
+void
+se_agg_replay_lend(const SeAggSlot *slot, char *to, char *from)
+{
+	SeReplayAcc *acc = (SeReplayAcc *) (to + slot->offset);
+	SeReplayAcc *other = (SeReplayAcc *) (from + slot->offset);
+
+	if (acc->direct == NULL)
+		acc->direct = other->direct;
+	if (other->first == NULL)
+		return;
+	if (acc->last != NULL)
+		acc->last->next = other->first;
+	else
+		acc->first = other->first;
+	acc->last = other->last;
+	acc->count += other->count;
+}
+
+void
+se_agg_replay_take_back(const SeAggSlot *slot, char *acc)
+{
+	SeReplayAcc *own = (SeReplayAcc *) (acc + slot->offset);
+
+	if (own->last != NULL)
+		own->last->next = NULL;
 }
 
 void

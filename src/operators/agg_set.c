@@ -10,6 +10,7 @@
 #include "operators/agg_call.h"
 #include "operators/agg_distinct.h"
 #include "operators/agg_set.h"
+#include "utils/datum.h"
 #include "utils/memutils.h"
 
 static void describe_slot(SeAggSet *set, SeAggSlot *slot, const SeAggCall *call, TupleDesc input);
@@ -228,5 +229,79 @@ se_agg_set_final(SeAggSet *set, SeAggHome *home, char *acc, Datum *values, bool 
 			values[i] = se_native_final(&set->slots[i], acc, &nulls[i]);
 		else
 			values[i] = se_agg_fn_final(&set->slots[i], home, acc, &nulls[i]);
+	}
+}
+
+void
+se_agg_set_final_copied(SeAggSet *set, SeAggHome *home, char *acc, Datum *values, bool *nulls)
+{
+	se_agg_set_final(set, home, acc, values, nulls);
+	for (int i = 0; i < set->ncalls; i++)
+	{
+		const SeAggFn *fn = set->slots[i].fn;
+
+		/* All others make a value of their own. */
+		if (fn != NULL && fn->method == SE_AGG_STATE && !fn->result_byval && !nulls[i])
+			values[i] = datumCopy(values[i], false, fn->result_typlen);
+	}
+}
+
+void
+se_agg_set_merge_states(SeAggSet *set, SeAggHome *home, char *to, const char *from)
+{
+	for (int i = 0; i < set->ncalls; i++)
+	{
+		if (set->slots[i].fn == NULL)
+			se_native_merge(&set->slots[i], home, to, from);
+		else if (set->slots[i].method != SE_AGG_REPLAY)
+			se_agg_fn_merge(&set->slots[i], home, to, from);
+	}
+}
+
+void
+se_agg_set_lend_rows(SeAggSet *set, char *to, char *from)
+{
+	for (int i = 0; i < set->ncalls; i++)
+	{
+		if (set->slots[i].method == SE_AGG_REPLAY)
+			se_agg_replay_lend(&set->slots[i], to, from);
+	}
+}
+
+void
+se_agg_set_take_back_rows(SeAggSet *set, char *to, char **from, int n)
+{
+	for (int i = 0; i < set->ncalls; i++)
+	{
+		if (set->slots[i].method != SE_AGG_REPLAY)
+			continue;
+		for (int k = 0; k < n; k++)
+			se_agg_replay_take_back(&set->slots[i], from[k]);
+		memset(to + set->slots[i].offset, 0, set->slots[i].size);
+	}
+}
+
+int64
+se_agg_set_arrivals(const SeAggSet *set, const char *acc)
+{
+	int64		arrivals = 0;
+
+	for (int i = 0; i < set->ncalls; i++)
+	{
+		if (set->slots[i].method == SE_AGG_REPLAY)
+			arrivals = Max(arrivals, ((const SeReplayAcc *) (acc + set->slots[i].offset))->count);
+	}
+	return arrivals;
+}
+
+void
+se_agg_set_reset(SeAggSet *set, SeAggHome *home, char *acc)
+{
+	for (int i = 0; i < set->ncalls; i++)
+	{
+		if (set->slots[i].fn == NULL)
+			se_native_reset(&set->slots[i], acc);
+		else
+			se_agg_fn_reset(&set->slots[i], home, acc);
 	}
 }

@@ -102,8 +102,27 @@ extern void se_agg_set_apply(SeAggSet *set, SeAggHome *home, const SeBatch *batc
 /* Add to one payload what another has seen; `to` belongs to home. Only mergeable calls. */
 extern void se_agg_set_merge(SeAggSet *set, SeAggHome *home, char *to, const char *from);
 
+/* The same of all calls but those that are replayed. */
+extern void se_agg_set_merge_states(SeAggSet *set, SeAggHome *home, char *to, const char *from);
+
+/*
+ * The replayed calls of `to` see the rows of several others, in this order, until they are taken back.
+ * `to` has no rows of its own then.
+ */
+extern void se_agg_set_lend_rows(SeAggSet *set, char *to, char *from);
+extern void se_agg_set_take_back_rows(SeAggSet *set, char *to, char **from, int n);
+
+/* In a home whose entries come and go singly: more than all numbers of rows that acc keeps for replay. */
+extern int64 se_agg_set_arrivals(const SeAggSet *set, const char *acc);
+
+/* As if no row had come; what was held is used again, if the home's arena does so (se_arena_reuse). */
+extern void se_agg_set_reset(SeAggSet *set, SeAggHome *home, char *acc);
+
 /* One value per call, in the current context. May run user functions. */
 extern void se_agg_set_final(SeAggSet *set, SeAggHome *home, char *acc, Datum *values, bool *nulls);
+
+/* The same where acc does not stay as it is while the values are needed. */
+extern void se_agg_set_final_copied(SeAggSet *set, SeAggHome *home, char *acc, Datum *values, bool *nulls);
 
 /* Before a snapshot, in a round: serialise what only functions can serialise. */
 extern void se_agg_home_prepare(SeAggSet *set, SeAggHome *home);

@@ -15,6 +15,7 @@ extern SeOperator *se_calc_new(const SeCalcNode *node, SeOperatorEnv *env);
 extern SeOperator *se_window_expand_new(const SeWindowExpandNode *node, SeOperatorEnv *env);
 extern SeOperator *se_window_agg_new(const SeWindowAggNode *node, SeOperatorEnv *env);
 extern SeOperator *se_session_agg_new(const SeSessionAggNode *node, SeOperatorEnv *env);
+extern SeOperator *se_count_agg_new(const SeCountAggNode *node, SeOperatorEnv *env);
 extern SeOperator *se_group_agg_new(const SeGroupAggNode *node, SeOperatorEnv *env);
 extern SeOperator *se_group_held_new(const SeGroupAggNode *node, SeOperatorEnv *env);
 

@@ -21,6 +21,8 @@ se_registry_operator(const SeNode *node, SeOperatorEnv *env)
 			return se_window_agg_new((const SeWindowAggNode *) node, env);
 		case SE_NODE_SESSION_AGG:
 			return se_session_agg_new((const SeSessionAggNode *) node, env);
+		case SE_NODE_COUNT_AGG:
+			return se_count_agg_new((const SeCountAggNode *) node, env);
 		case SE_NODE_GROUP_AGG:
 			if (se_emit_is_held(&((const SeGroupAggNode *) node)->emit))
 				return se_group_held_new((const SeGroupAggNode *) node, env);

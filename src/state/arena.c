@@ -10,6 +10,14 @@
 #define FIRST_BLOCK ((Size) 1024)
 #define LARGEST_BLOCK ((Size) 256 * 1024)
 
+/*
+ * Sizes of pieces that are taken again: each multiple of 8 up to 1 kB, then powers of two up to what
+ * always has a block of its own.
+ */
+#define SMALL_PIECE ((Size) 1024)
+#define LARGEST_PIECE (LARGEST_BLOCK / 4)
+#define PIECE_SIZES (1024 / 8 + 1 + 6)
+
 /* In front of every block; its size is a multiple of 8. */
 typedef struct Block
 {
@@ -27,8 +35,10 @@ struct SeArena
 	Size		left;
 	Size		next_size;
 	uint64		bytes;
+	void	  **given;			/* per size the pieces given back, each begins with the next; NULL: none are */
 };
 
+static void **given_of_size(SeArena *arena, Size *size);
 static Block *take_block(SeArena *arena, Size size);
 static void give_block(SeArena *arena, Block *block);
 
@@ -48,6 +58,17 @@ se_arena_alloc(SeArena *arena, Size size)
 	char	   *result;
 
 	size = TYPEALIGN(8, size);
+	if (arena->given != NULL && size <= LARGEST_PIECE)
+	{
+		void	  **given = given_of_size(arena, &size);
+
+		if (*given != NULL)
+		{
+			result = *given;
+			*given = *(void **) result;
+			return result;
+		}
+	}
 	if (size > arena->left)
 	{
 		Block	   *block;
@@ -64,6 +85,49 @@ se_arena_alloc(SeArena *arena, Size size)
 	arena->free += size;
 	arena->left -= size;
 	return result;
+}
+
+void
+se_arena_reuse(SeArena *arena)
+{
+	if (arena->given == NULL)
+		arena->given = MemoryContextAllocZero(arena->env->memory, PIECE_SIZES * sizeof(void *));
+}
+
+void
+se_arena_give(SeArena *arena, void *piece, Size size)
+{
+	size = TYPEALIGN(8, size);
+	if (arena->given == NULL || size == 0)
+		return;
+	if (size > LARGEST_PIECE)
+		se_arena_block_free(arena, piece);
+	else
+	{
+		void	  **given = given_of_size(arena, &size);
+
+		*(void **) piece = *given;
+		*given = piece;
+	}
+}
+
+/* Where pieces of a size are kept; the size becomes that of all of them. */
+static void **
+given_of_size(SeArena *arena, Size *size)
+{
+	int			i = (int) (SMALL_PIECE / 8);
+
+	if (*size <= SMALL_PIECE)
+		return &arena->given[*size / 8];
+	for (Size power = SMALL_PIECE;; power *= 2, i++)
+	{
+		if (*size <= power)
+		{
+			*size = power;
+			Assert(i < PIECE_SIZES);
+			return &arena->given[i];
+		}
+	}
 }
 
 void *
@@ -84,6 +148,8 @@ se_arena_free(SeArena *arena)
 	while (arena->blocks != NULL)
 		give_block(arena, arena->blocks);
 	Assert(arena->bytes == 0);
+	if (arena->given != NULL)
+		pfree(arena->given);
 	pfree(arena);
 }
 

@@ -192,6 +192,33 @@ se_table_reach(SeTable *table, uint32 index)
 	return se_table_entry(table, index);
 }
 
+void
+se_table_rekey(SeTable *table, SeEntry *entry, const Datum *values)
+{
+	Datum	   *keys = se_entry_keys(table, entry);
+
+	for (int k = 0; k < table->keys->n; k++)
+	{
+		const SeKeyColumn *key = &table->keys->columns[k];
+		Datum		old = keys[k];
+		Size		size;
+
+		if (key->kind != SE_KEY_GENERIC || entry->nulls[k])
+			continue;
+		if (key->byval)
+		{
+			keys[k] = values[k];
+			continue;
+		}
+		size = se_value_size(old, key->typlen);
+		if (size == se_value_size(values[k], key->typlen) &&
+			memcmp(DatumGetPointer(old), DatumGetPointer(values[k]), size) == 0)
+			continue;
+		keys[k] = se_value_store(table->arena, values[k], false, key->typlen);
+		se_arena_give(table->arena, DatumGetPointer(old), size);
+	}
+}
+
 /*
  * The slot goes on naming the entry, so that searches pass over it; a find does not stop
  * at a gap.

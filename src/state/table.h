@@ -97,6 +97,9 @@ extern SeEntry *se_table_put_at(SeTable *table, uint32 index, uint32 hash,
 /* The place of an index, made as a gap if it is not there yet. */
 extern SeEntry *se_table_reach(SeTable *table, uint32 index);
 
+/* Show an entry's key as another image of it, equal but for its looks. */
+extern void se_table_rekey(SeTable *table, SeEntry *entry, const Datum *values);
+
 /* The entry is a gap from now on; it stays dirty if it was. Keys and payload are as before. */
 extern void se_table_remove(SeTable *table, SeEntry *entry);
 
