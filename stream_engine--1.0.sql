@@ -214,7 +214,7 @@ CREATE FUNCTION @extschema@.cumulate(ts timestamptz, step interval, size interva
 CREATE FUNCTION @extschema@.cumulate(ts timestamp, step interval, size interval, shift interval DEFAULT '0', timezone text DEFAULT NULL,
         OUT window_start timestamp, OUT window_end timestamp, OUT window_time timestamp)
     RETURNS SETOF record LANGUAGE c IMMUTABLE PARALLEL SAFE ROWS 5 AS 'MODULE_PATHNAME', 'stream_engine_cumulate';
--- Only continuous queries can compute sessions, and count windows (later); the signatures are final.
+-- Only continuous queries can compute sessions and count windows.
 CREATE FUNCTION @extschema@.session(ts timestamptz, gap interval,
         OUT window_start timestamptz, OUT window_end timestamptz, OUT window_time timestamptz)
     RETURNS SETOF record LANGUAGE c IMMUTABLE PARALLEL SAFE ROWS 1 AS 'MODULE_PATHNAME', 'stream_engine_session';

@@ -137,8 +137,8 @@ typedef struct SeSessionAggNode
 /*
  * The rows of a key in windows of so many, by their numbers in order of arrival, from 0: window
  * i has those from i * slide to i * slide + size - 1, and is emitted when it is full. With
- * `partial` a window is emitted after every `slide` rows, with the last up to `size` rows, and when the
- * input ends one more with the last rows. Output columns: keys…, window_id, one per call.
+ * `partial` window i has those of the `size` rows before row (i + 1) * slide that there are, and is
+ * emitted when the last of them has come, or, the first such one, when the input ends. Output columns: keys…, window_id, one per call.
  */
 typedef struct SeCountAggNode
 {

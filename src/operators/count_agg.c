@@ -111,30 +111,16 @@ cut_pieces(SeCountAgg *agg)
 	int64		slide = agg->node->slide;
 	int64		rest = size % slide;
 
-	agg->overlap = agg->node->partial ? slide != size : slide < size;
+	agg->overlap = slide < size;
 	agg->step = 1;
-	if (!agg->overlap)
-	{
-		agg->reach = 1;
-		agg->lengths[0] = agg->lengths[1] = slide;
-	}
-	else if (agg->node->partial)
-	{
-		/* the last window begins anywhere */
-		agg->reach = size;
-		agg->lengths[0] = agg->lengths[1] = 1;
-	}
-	else if (rest == 0)
-	{
-		agg->reach = size / slide;
-		agg->lengths[0] = agg->lengths[1] = slide;
-	}
-	else
+	agg->reach = Max(size / slide, 1);
+	agg->lengths[0] = agg->lengths[1] = slide;
+	if (agg->overlap && rest > 0)
 	{
 		agg->reach = size / slide * 2 + 1;
 		agg->step = 2;
-		agg->lengths[0] = rest;
-		agg->lengths[1] = slide - rest;
+		agg->lengths[0] = agg->node->partial ? slide - rest : rest;
+		agg->lengths[1] = slide - agg->lengths[0];
 	}
 	agg->places = agg->overlap ? (uint32) (agg->reach + Min(Max(agg->reach / 4, 1), MOST_SPARE_PLACES)) : 1;
 }
@@ -245,7 +231,7 @@ keep_rows(SeCountAgg *agg, SeBatch *batch, int from)
 	{
 		if (agg->node->partial && (agg->end != SE_COUNT_OPEN || batch->wm[row] == SE_TIME_MAX))
 		{
-			env->late_rows++;
+			se_env_late_row(env, batch, row);
 			env->late_pairs++;
 		}
 		else
@@ -260,6 +246,7 @@ place_row(SeCountAgg *agg, SeBatch *batch, int i)
 {
 	SeEntry    *entry = agg->entries[i];
 	SeCountPiece *piece = se_count_piece(agg, entry);
+	int64		from = agg->node->partial ? agg->node->slide - agg->node->size : 0;
 
 	if (piece->rows == agg->node->slide)
 	{
@@ -267,20 +254,20 @@ place_row(SeCountAgg *agg, SeBatch *batch, int i)
 			finish_pieces(agg, batch);
 		if (!SE_FAULT_WRONG("wrong-count-place-kept"))
 			se_agg_set_reset(agg->set, agg->home, se_count_acc(agg, entry));
-		if (agg->looks_vary)
-			se_table_rekey(agg->home->table, entry, agg->key_values + (Size) i * agg->keys->n);
 		piece->first += piece->rows;
 		piece->rows = 0;
 	}
+	if (piece->rows == from && agg->looks_vary)
+		se_table_rekey(agg->home->table, entry, agg->key_values + (Size) i * agg->keys->n);
 	piece->rows++;
-	if (piece->rows > agg->node->size)
+	if (piece->rows <= from || piece->rows > from + agg->node->size)
 	{
 		/* between two windows */
 		se_table_touch_rows(agg->home->table, &entry, 1);
 		return;
 	}
 	add_pending(agg, agg->rows[i], entry);
-	if (piece->rows == agg->node->size)
+	if (piece->rows == from + agg->node->size)
 	{
 		piece->waits = true;
 		agg->full[agg->nfull++] = (SeCountFull)

@@ -7,7 +7,7 @@
  *	count_state.c	records: snapshot, rewrite, restore
  *
  * Words: a key's rows are numbered from 0 in order of arrival. A *piece* is a run of them that every
- * window holds whole or not at all; `reach` pieces are a window, and the next one begins `step`
+ * window holds whole or not at all; `reach` pieces are a window, and the next one ends `step`
  * pieces later. Pieces are numbered too, and lie in a ring: piece p at p modulo the number of places.
  * Where windows do not overlap a window is one piece and a key has one place.
  *
@@ -32,7 +32,7 @@ typedef struct SeCountPiece
 {
 	/* saved */
 	int64		first;			/* number of its first row */
-	int64		rows;			/* so far; also those behind it that are in no window */
+	int64		rows;			/* so far; also those around its window that are in none */
 
 	/* derived */
 	bool		waits;			/* alone a window, full, and not yet emitted */

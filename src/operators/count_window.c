@@ -46,7 +46,7 @@ merges(const SeCountAgg *agg)
 	for (int i = 0; i < agg->set->ncalls; i++)
 	{
 		if (agg->set->slots[i].method != SE_AGG_REPLAY)
-			return agg->reach > 1;
+			return true;
 	}
 	return false;
 }
@@ -99,7 +99,7 @@ se_count_window_look(SeCountAgg *agg, const SeCountFull *full)
 	if (merges(agg) && pieces == (key->turn == 0 ? agg->reach : key->turn + agg->reach - 1))
 	{
 		key->turn = pieces;
-		make_front(agg, key, pieces - agg->reach + agg->step);
+		make_front(agg, key, pieces + 1 - agg->reach);
 		se_agg_set_reset(agg->set, agg->home, key->back);
 	}
 }
@@ -164,16 +164,11 @@ ends_window(const SeCountAgg *agg, int64 pieces, int64 *window)
 {
 	if (agg->node->partial)
 	{
-		/* a piece is a row */
-		if (pieces % agg->node->slide != 0)
-			return false;
-		*window = pieces / agg->node->slide - 1;
-		return true;
+		*window = pieces / agg->step - 1;
+		return pieces % agg->step == 0;
 	}
-	if (pieces < agg->reach || (pieces - agg->reach) % agg->step != 0)
-		return false;
 	*window = (pieces - agg->reach) / agg->step;
-	return true;
+	return pieces >= agg->reach && (pieces - agg->reach) % agg->step == 0;
 }
 
 /* Emit the pieces from `first` to the newest full one as a window. */
@@ -183,11 +178,6 @@ emit_pieces(SeCountAgg *agg, SeCountKey *key, int64 first, int64 pieces, int64 w
 	SeEntry    *entry = se_count_place(agg, key, first);
 	int			n = 0;
 
-	if (agg->reach == 1)
-	{
-		emit_window(agg, entry, window, se_count_acc(agg, entry));
-		return;
-	}
 	if (merges(agg))
 	{
 		if (first < key->turn)
@@ -206,22 +196,22 @@ emit_pieces(SeCountAgg *agg, SeCountKey *key, int64 first, int64 pieces, int64 w
 }
 
 /*
- * The input has ended: emit the last rows of a key, if some were in no window yet. Each key is
- * met once, with its entry of place 0.
+ * The input has ended: emit the window that a key's next firing would have had, if a row of
+ * it has come. Each key is met once, with its entry of place 0.
  */
 void
 se_count_window_emit_rest(SeCountAgg *agg, SeEntry *entry)
 {
 	SeCountKey *key;
+	int64		window;
 	int64		first;
-	int64		pieces;
 	int			n = 0;
 
 	if (!agg->overlap)
 	{
 		SeCountPiece *piece = se_count_piece(agg, entry);
 
-		if (piece->rows < agg->node->size)
+		if (piece->rows < agg->node->slide && piece->rows > agg->node->slide - agg->node->size)
 			emit_window(agg, entry, piece->first / agg->node->slide, se_count_acc(agg, entry));
 		return;
 	}
@@ -230,10 +220,10 @@ se_count_window_emit_rest(SeCountAgg *agg, SeEntry *entry)
 	key = key_of_piece(agg, entry);
 	if (key->rows % agg->node->slide == 0)
 		return;
-	/* A piece is a row. The front may be past the first of them already. */
-	pieces = key->rows;
-	first = Max(pieces - agg->reach, 0);
-	for (int64 piece = first; piece < pieces; piece++)
+	/* Front and back do not know the newest piece, which need not be full. */
+	window = key->rows / agg->node->slide;
+	first = Max((window + 1) * agg->step - agg->reach, 0);
+	for (int64 piece = first; piece <= key->piece; piece++)
 	{
 		char	   *acc = se_count_acc(agg, se_count_place(agg, key, piece));
 
@@ -244,7 +234,7 @@ se_count_window_emit_rest(SeCountAgg *agg, SeEntry *entry)
 			se_agg_set_lend_rows(agg->set, agg->result, acc);
 		}
 	}
-	emit_window(agg, se_count_place(agg, key, first), key->rows / agg->node->slide, agg->result);
+	emit_window(agg, se_count_place(agg, key, first), window, agg->result);
 	if (agg->replays)
 		se_agg_set_take_back_rows(agg->set, agg->result, agg->lent, n);
 	se_agg_set_reset(agg->set, agg->home, agg->result);

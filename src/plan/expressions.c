@@ -196,7 +196,7 @@ count_of_constant(Aggref *aggref)
 Var *
 se_expr_window_var(SePlan *plan, int attr)
 {
-	Oid			type = plan->by_proctime ? TIMESTAMPTZOID : plan->stream->event_time_type;
+	Oid			type = plan->counted ? INT8OID : plan->by_proctime ? TIMESTAMPTZOID : plan->stream->event_time_type;
 
 	return makeVar(plan->window_rti, attr, type, -1, InvalidOid, 0);
 }
@@ -224,6 +224,8 @@ se_expr_column_name(SePlan *plan, const Var *column)
 {
 	static const char *const window_names[] = {"window_start", "window_end", "window_time"};
 
+	if (column->varno == plan->window_rti && plan->counted)
+		return "window_id";
 	if (column->varno == plan->window_rti)
 		return window_names[column->varattno - 1];
 	if (column->varattno == SE_COLUMN_PROCTIME)
@@ -342,7 +344,7 @@ se_expr_stream_attnos(SePlan *plan)
 	attnos_walker((Node *) plan->quals, &context);
 	attnos_walker(plan->query->havingQual, &context);
 	attnos_walker((Node *) plan->gap, &context);
-	if (plan->window_rti != 0)
+	if (plan->window_rti != 0 && !plan->counted)
 		context.attnos = list_append_unique_int(context.attnos, plan->by_proctime ? SE_COLUMN_PROCTIME :
 												plan->stream->event_time);
 	list_sort(context.attnos, compare_attnos);

@@ -2,7 +2,7 @@
  * plan/from_clause.c
  *		FROM: one stream, perhaps with one window function over it.
  *
- * FROM stream [, tumble | hop | cumulate (…)], the comma also written as CROSS JOIN
+ * FROM stream [, tumble | hop | cumulate | session | count_window (…)], the comma also written as CROSS JOIN
  * or JOIN … ON condition, with or without LATERAL. Conditions of ON and WHERE are the
  * same for inner joins and end up in plan->quals. A plain view has been replaced by its
  * own FROM and WHERE before (plain_views.c). Everything else is refused here.
@@ -238,7 +238,7 @@ read_function(SePlan *plan, int rti)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("ROWS FROM is not supported in a continuous view"),
-				 errhint("Write one window function (tumble, hop, cumulate, session) after the stream."),
+				 errhint("Write one window function (tumble, hop, cumulate, session, count_window) after the stream."),
 				 se_plan_node_position(plan, function->funcexpr)));
 	if (!OidIsValid(entry_window_function(plan, rti)))
 	{
@@ -249,7 +249,7 @@ read_function(SePlan *plan, int rti)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("function %s() in FROM is not supported in a continuous view", name),
-				 errhint("Only the window functions tumble, hop, cumulate and session can stand in FROM beside a stream."),
+				 errhint("Only the window functions tumble, hop, cumulate, session and count_window can stand in FROM beside a stream."),
 				 se_plan_node_position(plan, function->funcexpr)));
 	}
 	if (rte->funcordinality)

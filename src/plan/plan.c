@@ -48,6 +48,7 @@ se_plan_query(Query *query, const char *source_text, Oid result_table, List *opt
 	se_functions_check(plan);
 	se_supported_check_targets(plan);
 	se_emit_options_read(plan);
+	se_count_check_options(plan);
 
 	step = se_step_source(plan);
 	step = plan->grouped ? se_translate_agg(plan, step) : translate_rows(plan, step);
@@ -150,6 +151,8 @@ translate_rows(SePlan *plan, SeStep *input)
 
 	if (plan->session)
 		se_session_refuse_ungrouped(plan);
+	if (plan->counted)
+		se_count_refuse_ungrouped(plan);
 	if (plan->window_rti != 0 && (plan->window.kind != SE_WINDOW_TUMBLE ||
 								  se_expr_uses(plan->query->targetList, plan->window_rti) ||
 								  se_expr_uses(plan->quals, plan->window_rti)))

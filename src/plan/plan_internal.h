@@ -19,10 +19,11 @@
 #include "nodes/parsenodes.h"
 #include "parser/parse_node.h"
 
-/* Columns of a window function's row. */
+/* Columns of a window function's row; count_window() has the last alone. */
 #define SE_WINDOW_START_ATTR	1
 #define SE_WINDOW_END_ATTR		2
 #define SE_WINDOW_TIME_ATTR		3
+#define SE_WINDOW_ID_ATTR		1
 
 typedef struct SePlan
 {
@@ -40,6 +41,10 @@ typedef struct SePlan
 	SeWindow	window;
 	bool		session;		/* the window function is session(); `window` says nothing */
 	Expr	   *gap;			/* canonical: of a session, an interval */
+	bool		counted;		/* the window function is count_window(); its row is window_id alone */
+	int64		count_size;
+	int64		count_slide;
+	bool		emit_partial;	/* the option of this name */
 	List	   *quals;			/* canonical: WHERE and ON, implicit AND */
 
 	/* shape */
@@ -93,6 +98,13 @@ extern bool se_session_gap_is_constant(const SePlan *plan, int64 *usecs);
 extern void se_session_refuse_ungrouped(SePlan *plan) SE_NORETURN;
 extern void se_session_refuse_row_window(SePlan *plan, const void *where) SE_NORETURN;
 extern void se_session_adapt_call(SeAggCall *call);
+
+/* count_call.c: count_window(); and what it cannot be without, or with */
+extern void se_count_call_read(SePlan *plan, const FuncExpr *call, List *arguments);
+extern void se_count_check_options(SePlan *plan);
+extern void se_count_refuse_ungrouped(SePlan *plan) SE_NORETURN;
+extern void se_count_refuse_row_window(SePlan *plan, const void *where) SE_NORETURN;
+extern void se_count_adapt_call(const SePlan *plan, SeAggCall *call);
 
 /* emit_options.c: the options that say when results come, against the query's shape */
 extern void se_emit_options_read(SePlan *plan);

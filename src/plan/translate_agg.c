@@ -53,7 +53,8 @@ static void check_key(SePlan *plan, const Grouping *grouping, const SortGroupCla
 static bool read_calls(Node *node, Grouping *grouping);
 static void split_conditions(SePlan *plan, Grouping *grouping);
 static bool rows_need_windows(SePlan *plan, const Grouping *grouping);
-static void check_rows_need_no_session(SePlan *plan, const Grouping *grouping);
+static void check_rows_need_no_window(SePlan *plan, const Grouping *grouping);
+static void refuse_row_window(SePlan *plan, const void *where) SE_NORETURN;
 static bool calls_mergeable(const Grouping *grouping);
 static SeStep *prepare_rows(SePlan *plan, Grouping *grouping, SeStep *input);
 static SeStep *add_window_agg(SePlan *plan, Grouping *grouping, SeStep *input);
@@ -61,6 +62,7 @@ static SeStep *add_group_agg(SePlan *plan, Grouping *grouping, SeStep *input);
 static SeStep *add_session_agg(SePlan *plan, Grouping *grouping, SeStep *input);
 static SeChangeMode windowed_mode(SePlan *plan, const Grouping *grouping);
 static Var *window_key(SePlan *plan, const Grouping *grouping);
+static SeStep *add_count_agg(SePlan *plan, Grouping *grouping, SeStep *input);
 static void windowed_columns(SePlan *plan, const Grouping *grouping, List **columns, List **names);
 static void add_call_columns(const Grouping *grouping, List **columns, List **names);
 static List *columns_of(const SeStep *input, List *exprs);
@@ -92,6 +94,8 @@ se_translate_agg(SePlan *plan, SeStep *input)
 		se_agg_call_bind(plan, lfirst(lc), input);
 	if (plan->session)
 		agg = add_session_agg(plan, &grouping, input);
+	else if (plan->counted)
+		agg = add_count_agg(plan, &grouping, input);
 	else if (grouping.windowed)
 		agg = add_window_agg(plan, &grouping, input);
 	else
@@ -132,7 +136,7 @@ read_windows(SePlan *plan, Grouping *grouping)
 			end = true;
 	}
 	grouping->windowed = start || end;
-	grouping->by_start = start && !end && !plan->session && se_window_starts_repeat(&plan->window);
+	grouping->by_start = start && !end && !plan->session && !plan->counted && se_window_starts_repeat(&plan->window);
 }
 
 /* Is an expression decided by the window, or windows, of a group? */
@@ -232,13 +236,20 @@ split_conditions(SePlan *plan, Grouping *grouping)
 			grouping->below = lappend(grouping->below, lfirst(lc));
 	}
 
-	if (plan->session)
+	if (plan->session || plan->counted)
 	{
-		if (!grouping->windowed)
+		if (!grouping->windowed && plan->session)
 			se_session_refuse_ungrouped(plan);
-		check_rows_need_no_session(plan, grouping);
+		if (!grouping->windowed)
+			se_count_refuse_ungrouped(plan);
+		check_rows_need_no_window(plan, grouping);
 		foreach(lc, grouping->calls)
-			se_session_adapt_call(lfirst(lc));
+		{
+			if (plan->session)
+				se_session_adapt_call(lfirst(lc));
+			else
+				se_count_adapt_call(plan, lfirst(lc));
+		}
 		return;
 	}
 
@@ -274,21 +285,29 @@ rows_need_windows(SePlan *plan, const Grouping *grouping)
 	return se_expr_uses(grouping->below, plan->window_rti);
 }
 
-/* The same, of sessions: refused. */
+/* The same, of sessions and count windows: refused. */
 static void
-check_rows_need_no_session(SePlan *plan, const Grouping *grouping)
+check_rows_need_no_window(SePlan *plan, const Grouping *grouping)
 {
 	ListCell   *lc;
 
 	foreach(lc, grouping->keys)
 		if (se_expr_uses(lfirst(lc), plan->window_rti))
-		se_session_refuse_row_window(plan, lfirst(lc));
+		refuse_row_window(plan, lfirst(lc));
 	foreach(lc, grouping->aggrefs)
 		if (se_expr_uses(se_agg_call_inputs(lfirst(lc)), plan->window_rti))
-		se_session_refuse_row_window(plan, lfirst(lc));
+		refuse_row_window(plan, lfirst(lc));
 	foreach(lc, grouping->below)
 		if (se_expr_uses(lfirst(lc), plan->window_rti))
-		se_session_refuse_row_window(plan, lfirst(lc));
+		refuse_row_window(plan, lfirst(lc));
+}
+
+static void
+refuse_row_window(SePlan *plan, const void *where)
+{
+	if (plan->session)
+		se_session_refuse_row_window(plan, where);
+	se_count_refuse_row_window(plan, where);
 }
 
 static bool
@@ -321,7 +340,7 @@ prepare_rows(SePlan *plan, Grouping *grouping, SeStep *input)
 		want(&wanted, &names, lfirst(lc), lfirst(name));
 	if (grouping->sliced || plan->session)
 		want(&wanted, &names, se_expr_time_var(plan), expr_name(plan, se_expr_time_var(plan), NULL));
-	else if (grouping->windowed)
+	else if (grouping->windowed && !plan->counted)
 	{
 		want(&wanted, &names, se_expr_window_var(plan, SE_WINDOW_START_ATTR), "window_start");
 		want(&wanted, &names, se_expr_window_var(plan, SE_WINDOW_END_ATTR), "window_end");
@@ -435,6 +454,23 @@ add_session_agg(SePlan *plan, Grouping *grouping, SeStep *input)
 					   windowed_mode(plan, grouping), columns, names);
 }
 
+static SeStep *
+add_count_agg(SePlan *plan, Grouping *grouping, SeStep *input)
+{
+	SeCountAggNode *node = palloc0(sizeof(SeCountAggNode));
+	List	   *columns;
+	List	   *names;
+
+	node->size = plan->count_size;
+	node->slide = plan->count_slide;
+	node->partial = plan->emit_partial;
+	node->keys = columns_of(input, grouping->keys);
+	node->key_eq = grouping->key_eq;
+	node->calls = grouping->calls;
+	windowed_columns(plan, grouping, &columns, &names);
+	return se_step_add(plan, &node->node, SE_NODE_COUNT_AGG, input->node, SE_MODE_APPEND, columns, names);
+}
+
 /* What an aggregate per window puts out: keys, the window, calls. */
 static void
 windowed_columns(SePlan *plan, const Grouping *grouping, List **columns, List **names)
@@ -445,9 +481,14 @@ windowed_columns(SePlan *plan, const Grouping *grouping, List **columns, List **
 	*names = NIL;
 	foreach(lc, grouping->key_names)
 		* names = lappend(*names, se_step_unique_name(*names, lfirst(lc)));
-	want(columns, names, se_expr_window_var(plan, SE_WINDOW_START_ATTR), "window_start");
-	want(columns, names, se_expr_window_var(plan, SE_WINDOW_END_ATTR), "window_end");
-	want(columns, names, se_expr_window_var(plan, SE_WINDOW_TIME_ATTR), "window_time");
+	if (plan->counted)
+		want(columns, names, se_expr_window_var(plan, SE_WINDOW_ID_ATTR), "window_id");
+	else
+	{
+		want(columns, names, se_expr_window_var(plan, SE_WINDOW_START_ATTR), "window_start");
+		want(columns, names, se_expr_window_var(plan, SE_WINDOW_END_ATTR), "window_end");
+		want(columns, names, se_expr_window_var(plan, SE_WINDOW_TIME_ATTR), "window_time");
+	}
 	add_call_columns(grouping, columns, names);
 }
 

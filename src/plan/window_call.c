@@ -26,7 +26,7 @@ typedef struct WindowCall
 	List	   *arguments;		/* all of them, in declared order, simplified */
 } WindowCall;
 
-static void read_kind(SePlan *plan, WindowCall *window);
+static void read_kind(WindowCall *window);
 static void check_time_argument(SePlan *plan, const WindowCall *window);
 static const Interval *interval_argument(SePlan *plan, const WindowCall *window, int n, const char *name);
 static const char *zone_argument(SePlan *plan, const WindowCall *window, int n);
@@ -49,11 +49,17 @@ se_window_call_read(SePlan *plan, int rti)
 	window.call = castNode(FuncExpr, se_compat_flatten_join_aliases(plan->query, function->funcexpr));
 	window.name = se_functions_our_name(window.call->funcid);
 	plan->session = strcmp(window.name, "session") == 0;
-	if (!plan->session)
-		read_kind(plan, &window);
+	plan->counted = strcmp(window.name, "count_window") == 0;
+	if (!plan->session && !plan->counted)
+		read_kind(&window);
 
 	/* folding also puts named arguments in their places and defaults where they lack */
 	window.arguments = castNode(FuncExpr, eval_const_expressions(NULL, (Node *) window.call))->args;
+	if (plan->counted)
+	{
+		se_count_call_read(plan, window.call, window.arguments);
+		return;
+	}
 	check_time_argument(plan, &window);
 	if (plan->session)
 	{
@@ -71,7 +77,7 @@ se_window_call_read(SePlan *plan, int rti)
 }
 
 static void
-read_kind(SePlan *plan, WindowCall *window)
+read_kind(WindowCall *window)
 {
 	if (strcmp(window->name, "tumble") == 0)
 		window->kind = SE_WINDOW_TUMBLE;
@@ -80,11 +86,7 @@ read_kind(SePlan *plan, WindowCall *window)
 	else if (strcmp(window->name, "cumulate") == 0)
 		window->kind = SE_WINDOW_CUMULATE;
 	else
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("window function %s() is not supported yet", window->name),
-				 errhint("Use tumble, hop, cumulate or session."),
-				 se_plan_node_position(plan, window->call)));
+		elog(ERROR, "unknown window function %s()", window->name);
 }
 
 /* The first argument is the event time column, bare, or proctime(). */

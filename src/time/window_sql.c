@@ -74,8 +74,9 @@ stream_engine_count_window(PG_FUNCTION_ARGS)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			 errmsg("count windows are not supported yet"),
-			 errhint("Use tumble, hop or cumulate.")));
+			 errmsg("count_window() can be used in a continuous view only"),
+			 errdetail("Which windows a row is in depends on the rows of its key that came before."),
+			 errhint("In an ordinary query number the rows with row_number() OVER (PARTITION BY the key ORDER BY their order).")));
 }
 
 /* The windows of one time, one row each, in order of their end. */
