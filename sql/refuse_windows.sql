@@ -74,9 +74,6 @@ SELECT stream_engine.explain('SELECT window_end, count(*) FROM bid, cumulate(dat
 \echo :SQLSTATE
 SELECT stream_engine.explain('SELECT window_end, count(*) FROM bid, cumulate(date_time, ''1 month'', ''90 days'', timezone => ''UTC'') GROUP BY 1');
 \echo :SQLSTATE
--- later
-SELECT stream_engine.explain('SELECT window_id, count(*) FROM bid, count_window(100) GROUP BY 1');
-\echo :SQLSTATE
 -- in the wrong place
 SELECT stream_engine.explain('SELECT tumble(date_time, ''1 s''), auction FROM bid');
 \echo :SQLSTATE

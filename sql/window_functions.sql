@@ -55,4 +55,3 @@ SELECT * FROM tumble('294276-12-31 23:59:59'::timestamp, '1000 days');
 SELECT * FROM tumble('4713-01-01 BC'::timestamp, '1 day');
 SELECT * FROM tumble('4714-11-24 BC'::timestamp, '7 days');
 SELECT * FROM session('2024-01-01'::timestamptz, '1 s');
-SELECT * FROM count_window(10);
