@@ -66,13 +66,13 @@ rows_argument(SePlan *plan, const FuncExpr *call, Node *argument, const char *na
 				 errmsg("argument %s of count_window() must be at least 1", name),
 				 errdetail("It is " INT64_FORMAT ".", DatumGetInt64(value->constvalue)),
 				 errhint("Write a number of rows, such as 100."),
-				 se_plan_node_position(plan, argument)));
+				 se_plan_node_position(plan, call)));
 	return DatumGetInt64(value->constvalue);
 }
 
-/* Options that mean something with count windows only, and those that mean nothing with them. */
+/* The option that means something with count windows only. */
 void
-se_count_check_options(SePlan *plan)
+se_count_check_option(const SePlan *plan)
 {
 	const char *partial = se_plan_option(plan, "emit_partial");
 
@@ -82,12 +82,19 @@ se_count_check_options(SePlan *plan)
 				 errmsg("option \"stream_engine.emit_partial\" is for views over count_window()"),
 				 errdetail("Windows of time show parts of their result by stream_engine.emit."),
 				 errhint("Leave the option out.")));
-	if (plan->counted && (plan->emit.on_update || plan->emit.late_given || plan->emit.early > 0 ||
-						  plan->emit.every > 0 || plan->emit.lateness > 0))
+}
+
+/* Those that say when windows of time are emitted: of them a count window knows only on_close. */
+void
+se_count_check_emit(const SePlan *plan)
+{
+	const SeEmit *emit = &plan->emit;
+
+	if (emit->on_update || emit->late_given || emit->early > 0 || emit->every > 0 || emit->lateness > 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("option \"stream_engine.%s\" is not for views over count_window()",
-						plan->emit.lateness > 0 ? "allowed_lateness" : "emit"),
+						emit->lateness > 0 ? "allowed_lateness" : "emit"),
 				 errdetail("A window of so many rows is emitted when it is full, and no row is late for it."),
 				 errhint("Leave the option out; with stream_engine.emit_partial windows come before they are full.")));
 }

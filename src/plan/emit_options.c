@@ -48,6 +48,11 @@ se_emit_options_read(SePlan *plan)
 		return;
 	if (!plan->grouped)
 		refuse_without_groups(plan);
+	if (plan->counted)
+	{
+		se_count_check_emit(plan);
+		return;
+	}
 	if (emit->on_update && (emit->early > 0 || emit->every > 0))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),

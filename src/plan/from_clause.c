@@ -256,7 +256,7 @@ read_function(SePlan *plan, int rti)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("WITH ORDINALITY is not supported in a continuous view"),
-				 errhint("Tell the windows of a row apart by window_end."),
+				 errhint("Tell the windows of a row apart by window_end, or window_id."),
 				 se_plan_node_position(plan, function->funcexpr)));
 	if (plan->window_rti != 0)
 		ereport(ERROR,

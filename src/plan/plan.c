@@ -48,7 +48,7 @@ se_plan_query(Query *query, const char *source_text, Oid result_table, List *opt
 	se_functions_check(plan);
 	se_supported_check_targets(plan);
 	se_emit_options_read(plan);
-	se_count_check_options(plan);
+	se_count_check_option(plan);
 
 	step = se_step_source(plan);
 	step = plan->grouped ? se_translate_agg(plan, step) : translate_rows(plan, step);

@@ -101,7 +101,8 @@ extern void se_session_adapt_call(SeAggCall *call);
 
 /* count_call.c: count_window(); and what it cannot be without, or with */
 extern void se_count_call_read(SePlan *plan, const FuncExpr *call, List *arguments);
-extern void se_count_check_options(SePlan *plan);
+extern void se_count_check_option(const SePlan *plan);
+extern void se_count_check_emit(const SePlan *plan);
 extern void se_count_refuse_ungrouped(SePlan *plan) SE_NORETURN;
 extern void se_count_refuse_row_window(SePlan *plan, const void *where) SE_NORETURN;
 extern void se_count_adapt_call(const SePlan *plan, SeAggCall *call);

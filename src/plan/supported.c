@@ -311,7 +311,8 @@ refuse_set_returning(SePlan *plan, Node *node, Oid function)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("window function %s() belongs in FROM", window),
-				 errhint("Write FROM stream, %s(...), and use the columns window_start and window_end.", window),
+				 errhint("Write FROM stream, %s(...), and use the %s.", window, strcmp(window, "count_window") == 0 ?
+						 "column window_id" : "columns window_start and window_end"),
 				 se_plan_node_position(plan, node)));
 	ereport(ERROR,
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
