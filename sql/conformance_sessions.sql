@@ -1,4 +1,5 @@
--- Published cases of other engines: sessions (SES-…), and rows late for them (LATE-10).
+-- Published cases of other engines: sessions (SES-…), and rows late for them (LATE-10). Ours always shows the whole session,
+-- also where theirs forgets what it has shown (purging triggers, SES-014 and SES-016).
 -- Their watermark W (last time that may still come is W) is our watermark W + 1 ms; a session fires when ours is above its end.
 CREATE FUNCTION ms(t bigint) RETURNS timestamp LANGUAGE sql IMMUTABLE AS $$SELECT '1970-01-01'::timestamp + t * interval '1 ms'$$;
 CREATE FUNCTION ms(t timestamp) RETURNS bigint LANGUAGE sql IMMUTABLE AS $$SELECT (extract(epoch FROM t) * 1000)::bigint$$;
@@ -90,3 +91,53 @@ INSERT INTO w VALUES (1, 'a', ms(1000)), (2, 'a', ms(2000)), (3, 'a', ms(3000)),
 SELECT stream_engine.emit_watermark('w', 'infinity');
 REFRESH MATERIALIZED VIEW w_v;
 SELECT * FROM w_v ORDER BY name;
+
+-- SES-014, SES-016: a session takes rows 10 ms, and 10 s, after it is over
+CREATE FOREIGN TABLE l (key text, ts timestamp OPTIONS (event_time 'true')) SERVER stream_engine;
+CREATE MATERIALIZED VIEW l_v WITH (stream_engine.continuous, stream_engine.allowed_lateness = '10 ms') AS
+    SELECT key, count(*) AS s, window_start AS b, window_end AS e FROM l, session(ts, '3 s') GROUP BY key, window_start, window_end;
+CREATE MATERIALIZED VIEW h_v WITH (stream_engine.continuous, stream_engine.allowed_lateness = '10 s') AS
+    SELECT key, count(*) AS s, window_start AS b, window_end AS e FROM l, session(ts, '3 s') GROUP BY key, window_start, window_end;
+INSERT INTO l VALUES ('key2', ms(1000));
+CALL wm('l', 1999);
+INSERT INTO l VALUES ('key2', ms(2000));
+CALL wm('l', 4998);
+INSERT INTO l VALUES ('key2', ms(4500)), ('key2', ms(8500));
+CALL wm('l', 7400);
+INSERT INTO l VALUES ('key2', ms(7000));
+CALL wm('l', 11501);
+INSERT INTO l VALUES ('key2', ms(11600));
+CALL wm('l', 14600);
+REFRESH MATERIALIZED VIEW l_v;
+REFRESH MATERIALIZED VIEW h_v;
+SELECT v, key, s, ms(b), ms(e) FROM (SELECT 'l' AS v, * FROM l_v UNION ALL SELECT 'h', * FROM h_v) x ORDER BY v, b;
+INSERT INTO l VALUES ('key2', ms(10000));
+REFRESH MATERIALIZED VIEW l_v;
+REFRESH MATERIALIZED VIEW h_v;
+SELECT v, key, s, ms(b), ms(e) FROM (SELECT 'l' AS v, * FROM l_v UNION ALL SELECT 'h', * FROM h_v) x ORDER BY v, b;
+INSERT INTO l VALUES ('key2', ms(14500));
+CALL wm('l', 20000);
+CALL wm('l', 100000);
+REFRESH MATERIALIZED VIEW l_v;
+REFRESH MATERIALIZED VIEW h_v;
+SELECT v, key, s, ms(b), ms(e) FROM (SELECT 'l' AS v, * FROM l_v UNION ALL SELECT 'h', * FROM h_v) x ORDER BY v, b;
+
+-- SES-018: every 2 s of event time
+CREATE FOREIGN TABLE t (key text, v int, ts timestamp OPTIONS (event_time 'true')) SERVER stream_engine;
+CREATE MATERIALIZED VIEW t_v WITH (stream_engine.continuous, stream_engine.emit = 'early 2 s') AS
+    SELECT key, sum(v) AS s, window_start AS b, window_end AS e FROM t, session(ts, '3 s') GROUP BY key, window_start, window_end;
+INSERT INTO t VALUES ('key1', 1, ms(1500)), ('key2', 1, ms(0)), ('key2', 3, ms(2500)), ('key2', 2, ms(1000));
+CALL wm('t', 2500);
+REFRESH MATERIALIZED VIEW t_v;
+SELECT key, s, ms(b), ms(e) FROM t_v ORDER BY key;
+INSERT INTO t VALUES ('key2', 5, ms(4000));
+CALL wm('t', 3000);
+REFRESH MATERIALIZED VIEW t_v;
+SELECT key, s, ms(b), ms(e) FROM t_v ORDER BY key;
+SELECT stream_engine.stop('t_v');
+SELECT stream_engine.wait_state('t_v', 'stopped');
+SELECT stream_engine.start('t_v');
+INSERT INTO t VALUES ('key1', 2, ms(4000)), ('key2', 4, ms(3500));
+CALL wm('t', 4000);
+REFRESH MATERIALIZED VIEW t_v;
+SELECT key, s, ms(b), ms(e) FROM t_v ORDER BY key;

@@ -287,7 +287,8 @@ touches_ended(SeSessionAgg *agg, SeBatch *batch, int row, SeEntry *anchor)
 	SeSessionList *list = (SeSessionList *) se_entry_payload(agg->current->anchors, anchor);
 	SeSession  *session = se_session_list_first(list);
 
-	if (session == NULL || se_session_last(agg, session->end) >= batch->wm[row])
+	if (session == NULL || se_session_last(agg, session->end) >= batch->wm[row] ||
+		SE_FAULT_WRONG("wrong-session-final-touched"))
 		return false;
 	session = se_session_list_find(list, DatumGetTimestamp(se_batch_values(batch, row)[agg->node->time_column]));
 	return session != NULL && se_session_last(agg, session->end) < batch->wm[row];
