@@ -181,6 +181,16 @@ CREATE FUNCTION stream_engine.stream_options(OUT object text, OUT name text, OUT
 COMMENT ON FUNCTION stream_engine.stream_options() IS
     'the options of servers, streams and their columns';
 
+CREATE FUNCTION stream_engine.lateness(stream regclass,
+        OUT lateness interval, OUT rows bigint, OUT kept_percent numeric, OUT delay_for_99 interval, OUT delay_for_99_9 interval)
+    RETURNS SETOF record LANGUAGE c STRICT STABLE PARALLEL RESTRICTED COST 1000000 AS 'MODULE_PATHNAME', 'stream_engine_lateness';
+COMMENT ON FUNCTION stream_engine.lateness(regclass) IS
+    'how late the retained rows of a stream came: rows up to each lateness, and the delay that would have kept 99 % and 99.9 %';
+CREATE FUNCTION @extschema@.current_watermark(stream regclass) RETURNS timestamptz
+    LANGUAGE c STRICT STABLE PARALLEL RESTRICTED COST 1000000 AS 'MODULE_PATHNAME', 'stream_engine_current_watermark';
+COMMENT ON FUNCTION @extschema@.current_watermark(regclass) IS
+    'in a continuous view: the stream''s watermark before the row; elsewhere: at the end of its log';
+
 -- What the planner puts in the place of proctime() over a stream, so that it belongs to a row (source/proctime.c).
 CREATE FUNCTION stream_engine.proctime_of("row" tid) RETURNS timestamptz
     LANGUAGE c STABLE STRICT PARALLEL RESTRICTED AS 'MODULE_PATHNAME', 'stream_engine_proctime_of';
@@ -299,6 +309,13 @@ CREATE FUNCTION stream_engine.why_waiting() RETURNS text
     LANGUAGE c STRICT VOLATILE AS 'MODULE_PATHNAME', 'stream_engine_why_waiting';
 CREATE FUNCTION stream_engine.describe_position("position" bytea) RETURNS text
     LANGUAGE c STRICT IMMUTABLE AS 'MODULE_PATHNAME', 'stream_engine_describe_position';
+-- Where streams and views are in time (monitor/watermarks.c).
+CREATE FUNCTION stream_engine.describe_time("position" bytea, OUT watermark timestamptz, OUT by_proctime bool)
+    LANGUAGE c STRICT IMMUTABLE AS 'MODULE_PATHNAME', 'stream_engine_describe_time';
+CREATE FUNCTION stream_engine.describe_moment(stream oid, watermark timestamptz) RETURNS timestamptz
+    LANGUAGE c STRICT STABLE AS 'MODULE_PATHNAME', 'stream_engine_describe_moment';
+COMMENT ON FUNCTION stream_engine.describe_time(bytea) IS 'the watermark at a stored position of a source, and whether it is one of processing time';
+COMMENT ON FUNCTION stream_engine.describe_moment(oid, timestamptz) IS 'a stream''s watermark as the moment it is, also if its event time is a timestamp';
 -- What the log holds of the streams (monitor/streams.c).
 CREATE FUNCTION stream_engine.retained_from() RETURNS pg_lsn
     LANGUAGE c STRICT VOLATILE AS 'MODULE_PATHNAME', 'stream_engine_retained_from';
@@ -431,6 +448,46 @@ CREATE VIEW stream_engine.streams WITH (security_barrier) AS
          CROSS JOIN (SELECT CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_lsn() END AS lsn) e
     WHERE pg_has_role(c.relowner, 'USAGE') OR pg_has_role('pg_read_all_stats', 'USAGE');
 
+-- One row per stream and view that reads it; one without a reader for a stream that nobody reads.
+CREATE VIEW stream_engine.watermarks WITH (security_barrier) AS
+    SELECT s.stream, r.reader, m.watermark,
+           CASE WHEN isfinite(m.watermark) THEN clock_timestamp() - m.watermark END AS lag, r.idle,
+           CASE WHEN r.reader IS NULL THEN 'nobody reads the stream'
+                WHEN r.state IS DISTINCT FROM 'running' THEN 'the view does not run: ' || r.state
+                WHEN r.behind THEN 'rows that the view has not read yet'
+                WHEN m.watermark = 'infinity' THEN NULL   -- the input has ended
+                WHEN r.by_proctime THEN 'processing time: it goes on with the clock'
+                WHEN r.idle THEN 'no newer rows: the stream is idle'
+                WHEN w.gid IS NOT NULL THEN format('no newer rows but those of the prepared transaction %L', w.gid)
+                WHEN w.pid IS NOT NULL THEN format('no newer rows but those of the open transaction of process %s', w.pid)
+                WHEN NOT s.has_watermark THEN 'the stream has no option watermark: emit_watermark alone moves it'
+                ELSE 'no newer rows' END AS held_back_by
+    FROM (SELECT t.ftrelid::regclass AS stream, c.relowner,
+                 EXISTS (SELECT FROM pg_catalog.pg_options_to_table(t.ftoptions) WHERE option_name = 'watermark') AS has_watermark
+          FROM pg_catalog.pg_foreign_table t
+               JOIN pg_catalog.pg_class c ON c.oid = t.ftrelid
+               JOIN pg_catalog.pg_foreign_server v ON v.oid = t.ftserver
+               JOIN pg_catalog.pg_foreign_data_wrapper f ON f.oid = v.srvfdw AND f.fdwname = 'stream_engine') s
+         LEFT JOIN (
+             SELECT x.stream, j.job::regclass AS reader, c.relowner, d.state, coalesce(l.watermark, t.watermark) AS watermark,
+                    t.by_proctime, l.idle, l.reflected_lsn < l.announced_lsn AS behind
+             FROM stream_engine.job_catalog j
+                  JOIN pg_catalog.pg_class c ON c.oid = j.job
+                  JOIN stream_engine.job_streams x ON x.job = j.job
+                  JOIN stream_engine.job_positions p ON p.job = j.job
+                  LEFT JOIN stream_engine.live_jobs() l ON l.job = j.job
+                  LEFT JOIN stream_engine.jobs d ON d.view = j.job
+                  CROSS JOIN LATERAL stream_engine.describe_time(p."position") t
+             WHERE pg_has_role(c.relowner, 'USAGE') OR pg_has_role('pg_read_all_stats', 'USAGE')) r ON r.stream = s.stream
+         LEFT JOIN LATERAL (
+             SELECT CASE WHEN r.by_proctime THEN r.watermark ELSE stream_engine.describe_moment(s.stream, r.watermark) END) m(watermark) ON true
+         LEFT JOIN LATERAL (
+             SELECT o.oldest_writer AS pid, o.oldest_writer_prepared AS gid FROM stream_engine.streams o
+             WHERE o.stream = s.stream) w ON true
+    WHERE r.reader IS NOT NULL
+          OR (pg_has_role(s.relowner, 'USAGE') OR pg_has_role('pg_read_all_stats', 'USAGE'))
+             AND NOT EXISTS (SELECT FROM stream_engine.job_streams x WHERE x.stream = s.stream);
+
 CREATE VIEW stream_engine.dropped_rows WITH (security_barrier) AS
     SELECT d.stream, d.reason, sum(d.rows)::bigint AS rows, min(d.first) AS first, max(d.last) AS last
     FROM stream_engine.dropped_row_counts d JOIN pg_catalog.pg_class c ON c.oid = d.stream
@@ -475,4 +532,5 @@ COMMENT ON FUNCTION stream_engine.delete_dead_letters(regclass, bigint) IS
     'deletes the dead letters of a view or stream, up to an id if one is given, and returns how many; for its owner';
 
 GRANT SELECT ON stream_engine.jobs, stream_engine.operators, stream_engine.sources, stream_engine.streams,
-    stream_engine.checkpoints, stream_engine.errors, stream_engine.dead_letters, stream_engine.dropped_rows TO PUBLIC;
+    stream_engine.checkpoints, stream_engine.errors, stream_engine.dead_letters, stream_engine.dropped_rows,
+    stream_engine.watermarks TO PUBLIC;

@@ -33,3 +33,5 @@ ALTER FOREIGN TABLE reading ADD COLUMN place text NOT NULL DEFAULT 'here';
 SELECT sensor, place FROM reading WHERE sensor = 2;
 ALTER FOREIGN TABLE reading OPTIONS (ADD max_delay '10 minutes');
 ALTER FOREIGN TABLE hit OPTIONS (ADD idle_timeout '30 seconds', ADD idle_action 'advance');
+SELECT lateness, rows, kept_percent, delay_for_99, delay_for_99_9 FROM stream_engine.lateness('reading');
+SELECT current_watermark('reading');

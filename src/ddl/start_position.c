@@ -97,6 +97,8 @@ se_start_position(Oid job, const SeGraph *graph, bool earliest)
 			at_oldest(((SeLogSourceNode *) node)->stream, &position);
 		else
 			at_mark(((SeLogSourceNode *) node)->stream, &position);
+		if (((SeLogSourceNode *) node)->by_proctime)
+			position.flags |= SE_POSITION_PROCTIME;
 		put(job, node->id, graph, &position);
 	}
 }
@@ -127,6 +129,7 @@ go_on(Oid job, SeLogSourceNode *node, const SeGraph *graph)
 	Assert(meta != NULL);
 	se_position_decode(VARDATA_ANY(meta->position), VARSIZE_ANY_EXHDR(meta->position), &old);
 	at_mark(node->stream, &new);
+	new.flags |= old.flags & SE_POSITION_PROCTIME;
 	new.watermark = old.watermark;
 	new.proctime = old.proctime;
 	meta->position = position_bytes(&new);

@@ -53,6 +53,9 @@ typedef struct SeNode
 
 /* Column sources that are not attributes of the stream. */
 #define SE_COLUMN_PROCTIME	(-100)	/* commit time of the row, running maximum */
+#define SE_COLUMN_WATERMARK	(-101)	/* the stream's watermark before the row, in the event time's units; NULL = none
+									 * yet */
+#define SE_COLUMN_PASSED	(-102)	/* boolean: the row never moves the watermark */
 
 typedef struct SeLogSourceNode
 {

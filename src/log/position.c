@@ -31,7 +31,7 @@ se_position_decode(const void *bytes, Size len, SeLogPosition *position)
 		position->active = SE_TIME_MIN;
 	if (position->tag != SE_POSITION_TAG_LOG ||
 		position->version != (old ? 1 : POSITION_VERSION) ||
-		(position->flags & ~(SE_POSITION_EARLIEST | (old ? 0 : SE_POSITION_IDLE))) != 0)
+		(position->flags & ~(SE_POSITION_EARLIEST | (old ? 0 : SE_POSITION_IDLE | SE_POSITION_PROCTIME))) != 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 errmsg("stored stream position is of an unknown kind"),
@@ -56,7 +56,7 @@ se_position_at_mark(SeLogPosition *position, XLogRecPtr mark_start,
 	position->tag = SE_POSITION_TAG_LOG;
 	position->version = POSITION_VERSION;
 	position->flags = creator_xid == 0 ? SE_POSITION_EARLIEST : 0;
-	position->timeline = GetWALInsertionTimeLine();
+	position->timeline = RecoveryInProgress() ? 0 : GetWALInsertionTimeLine();
 	position->restart_lsn = mark_start;
 	position->commit_lsn = mark_start;
 	position->creator_xid = creator_xid;

@@ -7,7 +7,7 @@
  *	1	1	version (2; 1 ends before offset 64)
  *	2	2	flags: bit 0 = reading began at the oldest place (start = earliest), where
  *			transactions were open: these are left out whole; bit 1 = the stream is idle;
- *			the rest is spare (0)
+ *			bit 2 = the watermark is processing time, not the stream's; the rest is spare (0)
  *	4	4	timeline of the restart LSN
  *	8	8	restart LSN: reading begins here
  *	16	8	commit LSN: transactions that committed before it are done
@@ -53,6 +53,14 @@ StaticAssertDecl(sizeof(SeLogPosition) == 72, "the position's bytes are stored")
 
 #define SE_POSITION_EARLIEST 0x0001
 #define SE_POSITION_IDLE 0x0002
+#define SE_POSITION_PROCTIME 0x0004
+
+/* Is it the position of a native log, whatever version? */
+static inline bool
+se_position_is_log(const void *bytes, Size len)
+{
+	return len > 0 && *(const uint8 *) bytes == SE_POSITION_TAG_LOG;
+}
 
 /* Check and copy out; ERROR (data_corrupted) on unknown tag, version or length. */
 extern void se_position_decode(const void *bytes, Size len, SeLogPosition *position);

@@ -9,6 +9,7 @@
 
 #include "access/table.h"
 #include "base/compat.h"
+#include "catalog/pg_collation.h"
 #include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -16,12 +17,14 @@
 #include "optimizer/prep.h"
 #include "parser/parsetree.h"
 #include "plan/plan_internal.h"
+#include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
 typedef struct OverContext
 {
+	SePlan	   *plan;
 	const SeStep *step;
 } OverContext;
 
@@ -40,11 +43,13 @@ typedef struct AttnosContext
 
 static Node *canonical(SePlan *plan, Node *node);
 static Node *canonical_mutator(Node *node, SePlan *plan);
+static Node *stream_watermark(SePlan *plan, FuncExpr *call);
 static Node *canonical_var(Var *var, SePlan *plan);
 static Node *stream_row(SePlan *plan, const Var *var, bool live_only);
 static Node *window_row(SePlan *plan, const Var *var);
 static Node *count_of_constant(Aggref *aggref);
 static Node *over_mutator(Node *node, OverContext *context);
+static void refuse_ungrouped(SePlan *plan, const Var *column) SE_NORETURN;
 static bool uses_walker(Node *node, UsesContext *context);
 static int	compare_attnos(const ListCell *a, const ListCell *b);
 static bool attnos_walker(Node *node, AttnosContext *context);
@@ -88,6 +93,8 @@ canonical_mutator(Node *node, SePlan *plan)
 			time->location = call->location;
 			return (Node *) time;
 		}
+		if (ours != NULL && strcmp(ours, "current_watermark") == 0)
+			return stream_watermark(plan, call);
 	}
 	if (IsA(node, NullTest) && ((NullTest *) node)->argisrow && IsA(((NullTest *) node)->arg, Var) &&
 		((Var *) ((NullTest *) node)->arg)->varno == plan->stream_rti &&
@@ -106,6 +113,43 @@ canonical_mutator(Node *node, SePlan *plan)
 			node = simple;
 	}
 	return expression_tree_mutator(node, canonical_mutator, plan);
+}
+
+/*
+ * current_watermark(stream): the watermark before the row, as the moment it is. The event time may be on the clock of
+ * the stream's zone.
+ */
+static Node *
+stream_watermark(SePlan *plan, FuncExpr *call)
+{
+	Node	   *argument = linitial(call->args);
+	Oid			type = plan->stream->event_time_type == TIMESTAMPOID ? TIMESTAMPOID : TIMESTAMPTZOID;
+	Var		   *watermark;
+
+	if (!IsA(argument, Const) || ((Const *) argument)->constisnull ||
+		DatumGetObjectId(((Const *) argument)->constvalue) != plan->stream->relation)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("current_watermark() in a continuous view must name the stream that the view reads"),
+				 errhint("Write current_watermark(%s).",
+						 quote_literal_cstr(quote_identifier(get_rel_name(plan->stream->relation)))),
+				 se_plan_node_position(plan, call)));
+	if (plan->by_proctime)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("current_watermark() is not supported beside a window over proctime()"),
+				 errdetail("Time in such a view is processing time; the stream's watermark is not followed."),
+				 se_plan_node_position(plan, call)));
+
+	watermark = makeVar(plan->stream_rti, SE_COLUMN_WATERMARK, type, -1, InvalidOid, 0);
+	watermark->location = call->location;
+	if (type == TIMESTAMPTZOID)
+		return (Node *) watermark;
+	return (Node *) makeFuncExpr(F_TIMEZONE_TEXT_TIMESTAMP, TIMESTAMPTZOID,
+								 list_make2(makeConst(TEXTOID, -1, DEFAULT_COLLATION_OID, -1,
+													  CStringGetTextDatum(plan->stream->timezone), false, false),
+											watermark),
+								 InvalidOid, DEFAULT_COLLATION_OID, COERCE_EXPLICIT_CALL);
 }
 
 /* Columns stay; whole rows become ROW(…); system columns do not exist in a stream. */
@@ -230,6 +274,8 @@ se_expr_column_name(SePlan *plan, const Var *column)
 		return window_names[column->varattno - 1];
 	if (column->varattno == SE_COLUMN_PROCTIME)
 		return "proctime";
+	if (column->varattno == SE_COLUMN_WATERMARK)
+		return "watermark";
 	return get_attname(plan->stream->relation, column->varattno, false);
 }
 
@@ -246,6 +292,21 @@ se_expr_is_hashable(const SortGroupClause *clause)
 	return clause->hashable && get_op_hash_functions(clause->eqop, &left, &right);
 }
 
+/* For PostgreSQL a function without columns in it is the same for all rows of a group; these two are not. */
+static void
+refuse_ungrouped(SePlan *plan, const Var *column)
+{
+	const char *function = column->varattno == SE_COLUMN_PROCTIME ? "proctime" : "current_watermark";
+
+	ereport(ERROR,
+			(errcode(ERRCODE_GROUPING_ERROR),
+			 errmsg("%s() must appear in the GROUP BY clause or be used in an aggregate function", function),
+			 errdetail("It has a value for each row of the stream."),
+			 column->varattno == SE_COLUMN_PROCTIME ? errhint("Write max(proctime()), for example.") :
+			 errhint("Write max(current_watermark(...)), for example."),
+			 se_plan_position(plan, column->location)));
+}
+
 /*
  * A canonical expression as one over the columns of a step, not yet planned. What a
  * column already holds is taken from it, the largest such part first.
@@ -253,7 +314,7 @@ se_expr_is_hashable(const SortGroupClause *clause)
 Expr *
 se_expr_over(SePlan *plan, Expr *expr, const SeStep *step)
 {
-	OverContext context = {step};
+	OverContext context = {plan, step};
 
 	return (Expr *) over_mutator((Node *) expr, &context);
 }
@@ -272,6 +333,8 @@ over_mutator(Node *node, OverContext *context)
 		if (column >= 0)
 			return (Node *) makeVar(1, column + 1, exprType(node), exprTypmod(node), exprCollation(node), 0);
 	}
+	if (IsA(node, Var) && ((Var *) node)->varattno < 0)
+		refuse_ungrouped(context->plan, (Var *) node);
 	if (IsA(node, Var) || IsA(node, Aggref))
 		elog(ERROR, "expression needs a value that its input does not have");
 	return expression_tree_mutator(node, over_mutator, context);

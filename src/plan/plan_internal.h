@@ -4,7 +4,7 @@
  *
  * Words: a *canonical* expression is one of the query's, with the Vars of exactly two
  * range table entries left in it: the stream's (attributes, or SE_COLUMN_PROCTIME
- * where proctime() stood) and the window function's (1 start, 2 end, 3 time). A *step*
+ * where proctime() stood, SE_COLUMN_WATERMARK for current_watermark()) and the window function's (1 start, 2 end, 3 time). A *step*
  * is a graph node together with the canonical expression each of its columns holds;
  * an expression moves on top of a step by replacing what a column already holds.
  *

@@ -64,6 +64,13 @@ se_step_source(SePlan *plan)
 			columns = lappend(columns, makeVar(plan->stream_rti, attno, TIMESTAMPTZOID, -1, InvalidOid, 0));
 			names = lappend(names, se_step_unique_name(names, "proctime"));
 		}
+		else if (attno == SE_COLUMN_WATERMARK)
+		{
+			columns = lappend(columns, makeVar(plan->stream_rti, attno,
+											   plan->stream->event_time_type == TIMESTAMPOID ? TIMESTAMPOID : TIMESTAMPTZOID,
+											   -1, InvalidOid, 0));
+			names = lappend(names, se_step_unique_name(names, "watermark"));
+		}
 		else
 		{
 			Form_pg_attribute attr = TupleDescAttr(desc, attno - 1);

@@ -25,6 +25,7 @@
 #include "log/layout.h"
 #include "log/options_mark.h"
 #include "log/reader.h"
+#include "log/retention.h"
 #include "log/row_bytes.h"
 #include "log/row_pack.h"
 #include "log/stream.h"
@@ -57,7 +58,7 @@ typedef struct LogSource
 	int			nwanted;
 	int			event_time;		/* index in wanted, -1 = none */
 	bool		by_reference;	/* a column of the node is */
-	List	   *proctime_columns;
+	List	   *made_columns;	/* of the node, those that are no column of the stream */
 	SeWatermark *watermark;		/* NULL = the stream has none */
 	const SeStreamInfo *info;
 
@@ -121,6 +122,7 @@ static void take_tick(LogSource *log);
 static XLogRecPtr read_lsn(const LogSource *log, const SeLogReaderStatus *reader);
 static void take_rows(LogSource *log, SeBatch *batch);
 static void stamp(LogSource *log, SeBatch *batch, int row, const Datum *values, const bool *nulls, bool passed);
+static void make_column(LogSource *log, SeBatch *batch, int row, int column, bool passed);
 static void next_row(LogSource *log);
 static bool is_left_out(LogSource *log, SePlace place);
 static const Unpack *find_unpack(LogSource *log, uint32 layout);
@@ -231,6 +233,8 @@ log_source_position(SeSource *source, StringInfo out)
 		se_reader_position(log->reader, log->commit_lsn, log->next_ordinal, &position);
 	else
 		se_reader_position(log->reader, read_lsn(log, &status), 0, &position);
+	if (log->node->by_proctime)
+		position.flags |= SE_POSITION_PROCTIME;
 	position.watermark = log->h;
 	position.proctime = log->proctime;
 	position.active = log->active;
@@ -325,8 +329,8 @@ find_columns(LogSource *log, Relation stream)
 
 		log->wanted[log->nwanted++] = attno > 0 ? attno : 0;
 		log->by_reference |= attno > 0 && !TupleDescAttr(desc, i)->attbyval;
-		if (attno == SE_COLUMN_PROCTIME)
-			log->proctime_columns = lappend_int(log->proctime_columns, i);
+		if (attno < 0)
+			log->made_columns = lappend_int(log->made_columns, i);
 	}
 	log->event_time = log->node->event_time == 0 || log->node->by_proctime ? -1 :
 		want(log, log->node->event_time);
@@ -360,10 +364,10 @@ want(LogSource *log, AttrNumber attno)
 static XLogRecPtr
 readable_limit(void)
 {
-	XLogRecPtr	flushed = GetFlushRecPtr(NULL);
+	XLogRecPtr	flushed = se_retention_end();
 	XLogRecPtr	announced = se_database_slot_announced_lsn(MyDatabaseId);
 
-	if (announced <= flushed)
+	if (announced <= flushed || RecoveryInProgress())
 		return flushed;
 	XLogFlush(announced);
 	return GetFlushRecPtr(NULL);
@@ -686,11 +690,8 @@ stamp(LogSource *log, SeBatch *batch, int row, const Datum *values, const bool *
 			SE_TIME_MIN : DatumGetInt64(values[log->event_time]);
 	batch->places[row].major = log->commit_lsn;
 	batch->places[row].minor = log->next_ordinal;
-	foreach(lc, log->proctime_columns)
-	{
-		se_batch_values(batch, row)[lfirst_int(lc)] = TimestampTzGetDatum(log->proctime);
-		se_batch_nulls(batch, row)[lfirst_int(lc)] = false;
-	}
+	foreach(lc, log->made_columns)
+		make_column(log, batch, row, lfirst_int(lc), passed);
 	if (passed && !SE_FAULT_WRONG("wrong-passed-row-moves-watermark"))
 		return;
 	if (log->watermark != NULL && !is_left_out(log, batch->places[row]))
@@ -698,6 +699,30 @@ stamp(LogSource *log, SeBatch *batch, int row, const Datum *values, const bool *
 		log->source.row_at_work = row + 1;
 		log->h = Max(log->h, se_watermark_of_row(log->watermark, values, nulls));
 		log->source.row_at_work = 0;
+	}
+}
+
+/* A column of the batch that the stream does not have. */
+static void
+make_column(LogSource *log, SeBatch *batch, int row, int column, bool passed)
+{
+	Datum	   *value = &se_batch_values(batch, row)[column];
+	bool	   *isnull = &se_batch_nulls(batch, row)[column];
+
+	*isnull = false;
+	switch (log->node->attnos[column])
+	{
+		case SE_COLUMN_PROCTIME:
+			*value = TimestampTzGetDatum(log->proctime);
+			break;
+		case SE_COLUMN_WATERMARK:
+			*value = TimestampTzGetDatum(log->h);
+			*isnull = log->h == SE_TIME_MIN;
+			break;
+		default:
+			Assert(log->node->attnos[column] == SE_COLUMN_PASSED);
+			*value = BoolGetDatum(passed);
+			break;
 	}
 }
 
