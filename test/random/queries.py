@@ -152,9 +152,9 @@ def moment(table, us):
     return f"(timestamptz '1970-01-01 00:00+00' + ({us}) * interval '1 microsecond')"
 
 
-def windowed_twin(table, windows, late):
+def windowed_twin(table, windows, late, lateness=0):
     """The twin's rows, once per window, without what is late (or with, for counting)."""
-    keep = "" if late else " AND (wm IS NULL OR we > wm)"
+    keep = "" if late else f" AND (wm IS NULL OR we + {lateness} > wm)"
     return (f"(SELECT r.*, ws, we, {moment(table, 'ws')} AS window_start, {moment(table, 'we')} AS window_end, {moment(table, 'we - 1')} AS window_time "
             f"FROM {judged(table)} r, LATERAL ({windows}) w WHERE NOT is_mark{keep}) x")
 
@@ -171,20 +171,25 @@ def where(rng):
 def grouped(rng, table, windowed):
     """GROUP BY with aggregates, over windows or not."""
     filter_ = where(rng)
+    options, lateness, always = "", 0, not windowed
     if windowed:
+        if rng.random() < 0.5:
+            options, lateness, always = choose_emit(rng, table)
         call, windows, kind = choose_window(rng, table)
-        source, twin = f"{table.name}, {call}", windowed_twin(table, windows, False)
+        source, twin = f"{table.name}, {call}", windowed_twin(table, windows, False, lateness)
         group = ["window_start", "window_end"]
         if rng.random() < 0.3:
             group = [rng.choice(group)]
     else:
+        if rng.random() < 0.3:
+            options, always = choose_group_emit(rng, table)
         kind, source, twin, group = "group", table.name, f"(SELECT * FROM {table.twin} WHERE NOT is_mark) x", []
     keys = rng.sample(KEYS, rng.choice([0, 1, 1, 2, 3]))
     items = group + keys
     rng.shuffle(items)
     select_view, select_oracle, by = [], [], []
     for item in items:
-        shown = not windowed or rng.random() < 0.8
+        shown = not windowed or options or rng.random() < 0.8
         if shown:
             select_view.append(f"{item} AS g{len(by)}")
             by.append(str(len(select_view)) if rng.random() < 0.25 else item)
@@ -203,9 +208,9 @@ def grouped(rng, table, windowed):
     late = None
     if windowed:
         late = (f"SELECT count(*) FILTER (WHERE missed = windows), coalesce(sum(missed), 0) FROM (SELECT arrival, count(*) AS windows, "
-                f"count(*) FILTER (WHERE we <= wm) AS missed FROM {windowed_twin(table, windows, True)}{filter_} GROUP BY arrival) y")
+                f"count(*) FILTER (WHERE we + {lateness} <= wm) AS missed FROM {windowed_twin(table, windows, True)}{filter_} GROUP BY arrival) y")
     return Query(f"SELECT {', '.join(select_view)} FROM {source}{tail}",
-                 f"SELECT {', '.join(select_oracle)} FROM {twin}{tail}", late, kind, always=kind == "group")
+                 f"SELECT {', '.join(select_oracle)} FROM {twin}{tail}", late, kind, options, always)
 
 
 def projected(rng, table, windowed):
@@ -252,6 +257,14 @@ def choose_emit(rng, table):
     if lateness:
         options += f", stream_engine.allowed_lateness = '{lateness} us'"
     return options, lateness, "on_update" in modes and not any(m.startswith("late ") and m != "late 0 us" for m in modes)
+
+
+def choose_group_emit(rng, table):
+    """The same without windows: (options, whether each commit shows all)."""
+    length = MS * rng.randint(1, max(table.span, 10 * SECOND) // 20 // MS)
+    modes = rng.choice([["on_update"], [f"early {length} us"], [f"early {length} us processing"], [f"every {rng.randint(1, 5)} rows"],
+                        [f"every {rng.randint(1, 5)} rows", f"early {length} us"]])
+    return f", stream_engine.emit = '{', '.join(modes)}'", modes == ["on_update"]
 
 
 def sessions(rng, table):
