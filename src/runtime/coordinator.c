@@ -107,6 +107,7 @@ stream_engine_coordinator_main(Datum arg)
 		next_timer = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), se_fallback_timeout);
 		look(memory);
 		MemoryContextReset(memory);
+		SE_FAULT_POINT("coordinator-looked");
 		wait_for_news(wakes);
 	}
 }
@@ -138,8 +139,8 @@ wait_for_news(uint64 wakes)
 		ListCell   *cell;
 		pid_t		pid;
 
-		if (wakes != se_database_slot_coordinator_wakes(MyDatabaseId) || now >= next_timer ||
-			se_vacuum_has_ended())
+		if ((wakes != se_database_slot_coordinator_wakes(MyDatabaseId) && !SE_FAULT_WRONG("wrong-coordinator-deaf")) ||
+			now >= next_timer || se_vacuum_has_ended())
 			return;
 		foreach(cell, started)
 		{
