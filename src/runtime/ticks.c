@@ -22,6 +22,7 @@
 #include "access/xlog.h"
 #include "base/clock.h"
 #include "base/database_slot.h"
+#include "base/fault.h"
 #include "base/job_slot.h"
 #include "base/se.h"
 #include "base/settings.h"
@@ -62,6 +63,7 @@ se_ticks_write(void)
 			return TimestampDifferenceMilliseconds(now, next);
 	}
 
+	SE_FAULT_POINT("tick-write");
 	write_idle(now);
 	(void) se_mark_write(SE_MARK_TICK, InvalidOid, 0, 0, &now, sizeof(now), true, NULL);
 	se_database_slot_set_tick(MyDatabaseId, now);
