@@ -48,8 +48,8 @@ typedef struct SeNode
 	SeChangeMode mode;			/* of the output */
 } SeNode;
 
-/* µs: how often processing time matters to a view that says nothing more precise. */
-#define SE_TICK_INTERVAL	INT64CONST(1000000)
+/* A tick_interval: as often as the server allows (stream_engine.tick_interval). */
+#define SE_TICK_FINEST	INT64CONST(1)
 
 /* Column sources that are not attributes of the stream. */
 #define SE_COLUMN_PROCTIME	(-100)	/* commit time of the row, running maximum */

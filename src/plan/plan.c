@@ -62,7 +62,7 @@ se_plan_query(Query *query, const char *source_text, Oid result_table, List *opt
 	graph->streams = list_make1_oid(plan->stream->relation);
 	graph->views = plan->views;
 	if (plan->by_proctime && plan->grouped)
-		graph->tick_interval = SE_TICK_INTERVAL;
+		graph->tick_interval = SE_TICK_FINEST;
 	graph->fingerprint = se_graph_fingerprint(graph, plan->identity->data);
 	graph->shape = se_graph_shape(graph);
 	return graph;

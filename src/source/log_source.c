@@ -335,7 +335,7 @@ find_columns(LogSource *log, Relation stream)
 	log->event_time = log->node->event_time == 0 || log->node->by_proctime ? -1 :
 		want(log, log->node->event_time);
 	log->info = se_stream_info(log->node->stream);
-	log->source.tick_interval = clock_matters(log) ? SE_TICK_INTERVAL : 0;
+	log->source.tick_interval = clock_matters(log) ? SE_TICK_FINEST : 0;
 	log->watermark = log->node->by_proctime ? NULL : se_watermark_new(stream);
 	if (log->watermark != NULL)
 	{
