@@ -61,6 +61,7 @@ CREATE TABLE stream_engine.job_positions (
     late_pairs  bigint NOT NULL,
     options     text[] NOT NULL,                 -- those that the log moves, as in effect here (meta/options.h)
     options_lsn pg_lsn NOT NULL,                 -- of the ALTER that said so
+    error_rows  bigint NOT NULL,                 -- left out by on_error
     skip        text[],
     final_to    timestamptz,                     -- rows of windows that end by then never change again; NULL = no windows
     PRIMARY KEY (job, unit, source)
@@ -291,7 +292,7 @@ CREATE FUNCTION stream_engine.live_jobs(
         OUT error_sqlstate text, OUT error text,
         OUT read_lsn pg_lsn, OUT reflected_lsn pg_lsn, OUT restart_lsn pg_lsn, OUT announced_lsn pg_lsn,
         OUT watermark timestamptz,
-        OUT rows_in bigint, OUT rows_out bigint, OUT rows_not_taken bigint, OUT late_rows bigint, OUT late_pairs bigint,
+        OUT rows_in bigint, OUT rows_out bigint, OUT rows_not_taken bigint, OUT late_rows bigint, OUT late_pairs bigint, OUT error_rows bigint,
         OUT pending_rows bigint, OUT skipped_transactions bigint,
         OUT state_bytes bigint, OUT state_entries bigint, OUT stored_bytes bigint,
         OUT commits bigint, OUT commit_time interval, OUT written_bytes bigint,
@@ -332,7 +333,7 @@ COMMENT ON FUNCTION stream_engine.describe_position(bytea) IS 'a stored position
 -- and pg_read_all_stats.
 CREATE VIEW stream_engine.jobs WITH (security_barrier) AS
     SELECT j.job::regclass AS view, d.state, c.relowner::regrole AS owner, l.pid, d.attempt, d.failures, l.restart_at,
-           l.error_sqlstate, d.error, d.rows_in, d.rows_out, d.rows_not_taken, d.late_rows, d.late_pairs,
+           l.error_sqlstate, d.error, d.rows_in, d.rows_out, d.rows_not_taken, d.late_rows, d.late_pairs, d.error_rows,
            d.pending_rows, d.state_bytes, d.state_entries, l.watermark, l.latency, l.busy_time,
            nullif(pg_catalog.pg_blocking_pids(l.pid), '{}') AS blocked_by,
            d.options, n.options AS next_options, n.lsn AS next_options_lsn
@@ -352,6 +353,7 @@ CREATE VIEW stream_engine.jobs WITH (security_barrier) AS
                     coalesce(l.rows_not_taken, 0) AS rows_not_taken,
                     greatest(l.late_rows, max(p.late_rows), 0) AS late_rows,
                     greatest(l.late_pairs, max(p.late_pairs), 0) AS late_pairs,
+                    greatest(l.error_rows, max(p.error_rows), 0) AS error_rows,
                     coalesce(l.pending_rows, 0) AS pending_rows,
                     coalesce(l.state_bytes, 0) AS state_bytes, coalesce(l.state_entries, 0) AS state_entries,
                     stream_engine.options_in_effect(j.options, coalesce(min(p.options), '{}')) AS options
@@ -387,7 +389,7 @@ CREATE VIEW stream_engine.sources WITH (security_barrier) AS
                 ELSE greatest(clock_timestamp() - l.source_time, interval '0') END AS lag_time,
            greatest(pg_wal_lsn_diff(n.lsn, k.lsn), 0)::bigint AS retained_bytes,
            w.pid AS oldest_writer, w.xact_start AS oldest_writer_since,
-           l.watermark, l.idle, p.rows_in, p.late_rows, p.late_pairs, l.skipped_transactions
+           l.watermark, l.idle, p.rows_in, p.late_rows, p.late_pairs, p.error_rows, l.skipped_transactions
     FROM stream_engine.job_catalog j
          JOIN pg_catalog.pg_class c ON c.oid = j.job
          JOIN stream_engine.job_positions p ON p.job = j.job

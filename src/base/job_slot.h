@@ -47,6 +47,7 @@ typedef enum SeJobCounter
 	SE_COUNT_ROWS_NOT_TAKEN,	/* result rows that a BEFORE trigger turned away */
 	SE_COUNT_LATE_ROWS,			/* rows late for all their windows */
 	SE_COUNT_LATE_PAIRS,		/* (row, window) pairs missed */
+	SE_COUNT_ERROR_ROWS,		/* left out by on_error */
 	SE_COUNT_COMMITS,
 	SE_COUNT_COMMIT_US,			/* time spent in commits, summed */
 	SE_COUNT_COMMIT_BYTES,		/* state chunk bytes written, summed */

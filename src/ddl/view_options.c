@@ -67,8 +67,8 @@ static const Option options_table[] = {
 		"What the state of the view may hold; above it the view stops with an error."
 	},
 	{
-		"on_error", OPTION_CHOICE, "stop", SE_OPTION_CREATE | SE_OPTION_ALTER, 0, 0, 0, "stop",
-		"What happens at a row that raises an error: the view stops there and shows error, row and position."
+		"on_error", OPTION_CHOICE, "stop", SE_OPTION_CREATE | SE_OPTION_ALTER, 0, 0, 0, "stop, skip, dead_letter",
+		"What happens at a row that raises an error: the view stops there, leaves the row out and counts it, or also keeps it in stream_engine.dead_letters."
 	},
 	{
 		"restart", OPTION_CHOICE, "exponential", SE_OPTION_CREATE | SE_OPTION_ALTER, 0, 0, 0, "exponential, none",

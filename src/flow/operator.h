@@ -20,6 +20,7 @@
 
 #include "base/se.h"
 #include "flow/row.h"
+#include "flow/side.h"
 #include "flow/snapshot.h"
 
 typedef struct SeOperator SeOperator;
@@ -57,8 +58,11 @@ typedef struct SeOperatorEnv
 	int64		late_rows;
 	int64		late_pairs;
 
-	/* late_output: keep a row that is late for all its windows; NULL = nobody wants it */
-	void		(*keep_late) (struct SeOperatorEnv *env, const SeBatch *batch, int row);
+	/* rows that raised an error and were left out (option on_error); in the position row too */
+	int64		error_rows;
+
+	/* where late and failing rows go; NULL: nowhere */
+	SeSide	   *side;
 
 	struct SeJobSlot *slot;		/* counters; NULL in unit tests */
 } SeOperatorEnv;
@@ -74,8 +78,8 @@ static inline void
 se_env_late_row(SeOperatorEnv *env, const SeBatch *batch, int row)
 {
 	env->late_rows++;
-	if (env->keep_late != NULL)
-		env->keep_late(env, batch, row);
+	if (env->side != NULL)
+		env->side->late(env->side, batch, row);
 }
 
 /* Change what the job holds by delta bytes; 53200 with a hint when above the limit. */

@@ -39,6 +39,7 @@ enum
 	COLUMN_LATE_PAIRS,
 	COLUMN_OPTIONS,
 	COLUMN_OPTIONS_LSN,
+	COLUMN_ERROR_ROWS,
 	COLUMN_SKIP,
 	COLUMN_FINAL_TO,
 	COLUMNS = COLUMN_FINAL_TO
@@ -69,6 +70,7 @@ position_from_tuple(HeapTuple tuple, TupleDesc desc)
 	meta->options_lsn = DatumGetLSN(values[COLUMN_OPTIONS_LSN - 1]);
 	meta->windowed = !nulls[COLUMN_FINAL_TO - 1];
 	meta->final_to = meta->windowed ? DatumGetTimestampTz(values[COLUMN_FINAL_TO - 1]) : SE_TIME_MIN;
+	meta->error_rows = DatumGetInt64(values[COLUMN_ERROR_ROWS - 1]);
 	if (!nulls[COLUMN_SKIP - 1])
 		meta->skip = se_table_datum_to_strings(values[COLUMN_SKIP - 1]);
 	return meta;
@@ -184,6 +186,7 @@ se_positions_put(const SePositionMeta *meta)
 	values[COLUMN_LATE_PAIRS - 1] = Int64GetDatum(meta->late_pairs);
 	values[COLUMN_OPTIONS - 1] = se_jobs_pairs_to_datum(meta->options);
 	values[COLUMN_OPTIONS_LSN - 1] = LSNGetDatum(meta->options_lsn);
+	values[COLUMN_ERROR_ROWS - 1] = Int64GetDatum(meta->error_rows);
 	nulls[COLUMN_SKIP - 1] = meta->skip == NIL;
 	values[COLUMN_SKIP - 1] = meta->skip ? se_table_strings_to_datum(meta->skip) : (Datum) 0;
 	nulls[COLUMN_FINAL_TO - 1] = !meta->windowed;

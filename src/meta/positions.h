@@ -33,6 +33,7 @@ typedef struct SePositionMeta
 	XLogRecPtr	options_lsn;	/* of the ALTER that said so: marks that are not newer were obeyed */
 	bool		windowed;		/* groups have windows, which become final */
 	SeTime		final_to;		/* windowed: rows of windows that end by then are never changed again */
+	int64		error_rows;		/* left out by on_error */
 	List	   *skip;			/* char *: positions to skip (start(view, skip)) */
 } SePositionMeta;
 

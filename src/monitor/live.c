@@ -38,7 +38,7 @@ SE_FUNCTION_INFO_V1(stream_engine_describe_position);
 SE_FUNCTION_INFO_V1(stream_engine_wal_needed_from);
 SE_FUNCTION_INFO_V1(stream_engine_why_waiting);
 
-#define MAX_COLUMNS 40
+#define MAX_COLUMNS 64
 
 /* A row in the making. */
 typedef struct Row
@@ -116,6 +116,7 @@ stream_engine_live_jobs(PG_FUNCTION_ARGS)
 		put_count(&row, COUNTER(SE_COUNT_ROWS_NOT_TAKEN));
 		put_count(&row, COUNTER(SE_COUNT_LATE_ROWS));
 		put_count(&row, COUNTER(SE_COUNT_LATE_PAIRS));
+		put_count(&row, COUNTER(SE_COUNT_ERROR_ROWS));
 		put_count(&row, COUNTER(SE_COUNT_PENDING_ROWS));
 		put_count(&row, COUNTER(SE_COUNT_SKIPPED_TXNS));
 		put_count(&row, COUNTER(SE_COUNT_STATE_BYTES));

@@ -181,6 +181,7 @@ se_agg_set_apply(SeAggSet *set, SeAggHome *home, const SeBatch *batch,
 			se_native_apply(slot, home, batch, call_rows, call_accs, call_n);
 		else
 			se_agg_fn_apply(slot, home, batch, call_rows, call_accs, call_n);
+		set->env->current_row = -1; /* what fails next is not this row */
 	}
 	se_agg_live_account(set->env, home, false);
 }

@@ -17,6 +17,9 @@
  * Memory: expressions are evaluated in a context that is reset when the next batch
  * comes; their results are passed on where they are and hold until push returns.
  *
+ * A row of the stream that raises an error can be left out (flow/guard.h): the rows are
+ * evaluated one by one, and it goes on behind that row with expressions made anew.
+ *
  * Over changing input (rows with kinds): a row that fails the conditions becomes a -D,
  * because the row it replaces may have passed them; its plain columns, among which are
  * the key's, are kept and the expressions are left NULL, since a condition may be
@@ -26,6 +29,7 @@
 
 #include <math.h>
 
+#include "flow/guard.h"
 #include "operators/operators.h"
 
 #include "access/detoast.h"
@@ -82,6 +86,7 @@ typedef struct Calc
 	SeOperator	op;
 
 	/* settings: never change */
+	const SeCalcNode *node;
 	int			nfilters;
 	Filter	   *filters;
 	ExprState  *qual;			/* conditions that are no filter, NULL if none */
@@ -91,12 +96,20 @@ typedef struct Calc
 	Computed   *computed;
 
 	/* evaluation */
+	List	   *slow;			/* conditions that are no filter */
+	MemoryContext exprs;		/* what expressions are made of */
+	List	   *stale;			/* MemoryContext: of those that raised an error; until the next batch */
 	ExprContext *econtext;
 	TupleTableSlot *slot;		/* shows the input row */
 
 	/* output */
 	SeBatch    *out;
 	int		   *selected;		/* rows of the input that go on */
+
+	/* a batch under guard */
+	const SeBatch *batch;
+	int			nselected;
+	int			next;			/* of the selected ones */
 } Calc;
 
 static void calc_push(SeOperator *op, int input, SeBatch *batch);
@@ -108,7 +121,12 @@ static bool ordered_constant(Oid column_type, const Const *constant, int64 *valu
 static bool make_range(int strategy, int64 value, Filter *filter);
 static Node *plain_column(Node *node);
 static int64 float_order(double x);
+static void make_expressions(Calc *calc);
+static void make_anew(void *arg);
+static void free_stale(Calc *calc);
 static void need_room(Calc *calc, int nrows);
+static int	run_filters(Calc *calc, const SeBatch *batch);
+static void evaluate_rows(void *arg);
 static int	select_rows(Calc *calc, const SeBatch *batch);
 static int	run_filter(const Filter *filter, const SeBatch *batch, int *rows, int nrows);
 static int	run_text_filter(const Filter *filter, const SeBatch *batch, int *rows, int nrows);
@@ -142,9 +160,9 @@ se_calc_new(const SeCalcNode *node, SeOperatorEnv *env)
 	MemoryContext old = MemoryContextSwitchTo(env->memory);
 	TupleDesc	input = ((SeNode *) linitial(node->node.inputs))->desc;
 	Calc	   *calc = palloc0(sizeof(Calc));
-	List	   *slow = NIL;
 	ListCell   *lc;
 
+	calc->node = node;
 	se_op_init(&calc->op, &calc_ops, node->node.id, 1, env, node->node.desc);
 	calc->econtext = CreateStandaloneExprContext();
 	calc->slot = MakeSingleTupleTableSlot(input, &TTSOpsVirtual);
@@ -156,9 +174,8 @@ se_calc_new(const SeCalcNode *node, SeOperatorEnv *env)
 		if (make_filter(lfirst(lc), &calc->filters[calc->nfilters]))
 			calc->nfilters++;
 		else
-			slow = lappend(slow, lfirst(lc));
+			calc->slow = lappend(calc->slow, lfirst(lc));
 	}
-	calc->qual = ExecInitQual(slow, NULL);
 
 	calc->bare = palloc(sizeof(Bare) * Max(list_length(node->targets), 1));
 	calc->computed = palloc(sizeof(Computed) * Max(list_length(node->targets), 1));
@@ -177,13 +194,59 @@ se_calc_new(const SeCalcNode *node, SeOperatorEnv *env)
 
 			computed->column = foreach_current_index(lc);
 			computed->varlena = get_typlen(exprType((Node *) target)) == -1;
-			computed->state = ExecInitExpr(target, NULL);
 		}
 	}
+	make_expressions(calc);
 	need_room(calc, se_batch_rows);
 
 	MemoryContextSwitchTo(old);
 	return &calc->op;
+}
+
+/* Make what is evaluated. */
+static void
+make_expressions(Calc *calc)
+{
+	MemoryContext old;
+
+	calc->exprs = AllocSetContextCreate(calc->op.env->memory, "stream_engine expressions", ALLOCSET_SMALL_SIZES);
+	old = MemoryContextSwitchTo(calc->exprs);
+	calc->qual = ExecInitQual(calc->slow, NULL);
+	for (int i = 0; i < calc->ncomputed; i++)
+		calc->computed[i].state = ExecInitExpr(list_nth(calc->node->targets, calc->computed[i].column), NULL);
+	MemoryContextSwitchTo(old);
+}
+
+/*
+ * One of them raised an error, and may have been left in the middle: from now on others take its place. What stands
+ * for the same row of the stream goes with the row, its copies in other windows.
+ */
+static void
+make_anew(void *arg)
+{
+	Calc	   *calc = arg;
+	SePlace		place = calc->batch->places[calc->selected[calc->next - 1]];
+	MemoryContext old = MemoryContextSwitchTo(calc->op.env->memory);
+
+	calc->stale = lappend(calc->stale, calc->exprs);
+	MemoryContextSwitchTo(old);
+	make_expressions(calc);
+	while (calc->out->nrows > 0 && se_place_compare(calc->out->places[calc->out->nrows - 1], place) == 0)
+		calc->out->nrows--;
+	while (calc->next < calc->nselected &&
+		   se_place_compare(calc->batch->places[calc->selected[calc->next]], place) == 0)
+		calc->next++;
+}
+
+static void
+free_stale(Calc *calc)
+{
+	ListCell   *lc;
+
+	foreach(lc, calc->stale)
+		MemoryContextDelete(lfirst(lc));
+	list_free(calc->stale);
+	calc->stale = NIL;
 }
 
 /* One batch in, at most one batch out. */
@@ -195,16 +258,29 @@ calc_push(SeOperator *op, int input, SeBatch *batch)
 
 	need_room(calc, batch->nrows);
 	ResetExprContext(calc->econtext);
+	if (calc->stale != NIL)
+		free_stale(calc);
 	se_batch_reset(calc->out);
 	calc->out->append_only = batch->append_only;
 	calc->out->wm_end = batch->wm_end;
 
 	op->env->current_batch = batch;
-	nrows = select_rows(calc, batch);
-	if (batch->append_only)
-		emit_selected(calc, batch, nrows);
+	if (batch->append_only && batch->nrows > 0 && (calc->qual || calc->ncomputed > 0) &&
+		se_guard_wants(op->env, batch, 0))
+	{
+		calc->batch = batch;
+		calc->nselected = run_filters(calc, batch);
+		calc->next = 0;
+		se_guard_run(op->env, true, evaluate_rows, make_anew, calc);
+	}
 	else
-		emit_changes(calc, batch, nrows);
+	{
+		nrows = select_rows(calc, batch);
+		if (batch->append_only)
+			emit_selected(calc, batch, nrows);
+		else
+			emit_changes(calc, batch, nrows);
+	}
 	op->env->current_batch = NULL;
 
 	op->watermark_in = Max(op->watermark_in, batch->wm_end);
@@ -465,9 +541,9 @@ need_room(Calc *calc, int nrows)
 	calc->selected = MemoryContextAlloc(memory, sizeof(int) * nrows);
 }
 
-/* Which rows meet all conditions; their numbers are in calc->selected. */
+/* Which rows pass the filters; their numbers are in calc->selected. */
 static int
-select_rows(Calc *calc, const SeBatch *batch)
+run_filters(Calc *calc, const SeBatch *batch)
 {
 	int		   *rows = calc->selected;
 	int			nrows = batch->nrows;
@@ -481,9 +557,43 @@ select_rows(Calc *calc, const SeBatch *batch)
 	}
 	for (int f = 0; f < calc->nfilters; f++)
 		nrows = run_filter(&calc->filters[f], batch, rows, nrows);
-	if (calc->qual)
-		nrows = run_qual(calc, batch, rows, nrows);
 	return nrows;
+}
+
+/* Which rows meet all conditions; their numbers are in calc->selected. */
+static int
+select_rows(Calc *calc, const SeBatch *batch)
+{
+	int			nrows = run_filters(calc, batch);
+
+	return calc->qual ? run_qual(calc, batch, calc->selected, nrows) : nrows;
+}
+
+/* SeGuardBody: the rows that pass the filters, one by one, from the one after the last that was begun. */
+static void
+evaluate_rows(void *arg)
+{
+	Calc	   *calc = arg;
+	const SeBatch *batch = calc->batch;
+	SeBatch    *out = calc->out;
+
+	while (calc->next < calc->nselected)
+	{
+		int			row = calc->selected[calc->next++];
+
+		calc->op.env->current_row = row;
+		if (calc->qual)
+		{
+			se_batch_show_row(batch, row, calc->slot);
+			if (!ExecQual(calc->qual, calc->econtext))
+				continue;
+		}
+		se_batch_stamp_from(out, out->nrows, batch, row);
+		project_bare(calc, batch, row, out->nrows);
+		if (calc->ncomputed > 0)
+			project_computed(calc, batch, row, out->nrows);
+		out->nrows++;
+	}
 }
 
 /* Keep the rows that pass one filter; returns how many. */

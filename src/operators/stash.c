@@ -16,6 +16,7 @@ static bool is_busy(const SeStash *stash);
 static bool go_on(SeStash *stash);
 static void keep(SeStash *stash, const SeBatch *batch, int from);
 static void keep_row(SeBatch *to, const SeBatch *from, int row);
+static bool is_left_out(SeStash *stash, const SeBatch *batch, int row);
 static bool is_own(SeStash *stash, SeBatch *batch, int row);
 
 void
@@ -35,6 +36,7 @@ se_stash_push(SeStash *stash, SeBatch *batch)
 	int			done = 0;
 	bool		free_to_go;
 
+	stash->op->env->current_batch = NULL;	/* what fires first is no matter of the row that came */
 	stash->op->watermark_in = Max(stash->op->watermark_in, batch->wm_end);
 	free_to_go = !is_busy(stash) || go_on(stash);
 	if (free_to_go)
@@ -240,10 +242,19 @@ read_batch(SeStash *stash, SeRecordReader *reader)
 				se_value_read_any(reader, attr->attbyval, attr->attlen, se_value_enum_type(attr->atttypid));
 		}
 		MemoryContextSwitchTo(old);
-		if (is_own(stash, batch, row))
+		if (is_own(stash, batch, row) && !is_left_out(stash, batch, row))
 			batch->nrows++;
 	}
 	return batch;
+}
+
+/* Did it fail, after it was here, in a way that the job had to be restored? */
+static bool
+is_left_out(SeStash *stash, const SeBatch *batch, int row)
+{
+	SeSide	   *side = stash->op->env->side;
+
+	return side != NULL && side->is_left_out(side, batch, row);
 }
 
 /* Units that share the keys each take their own rows. */

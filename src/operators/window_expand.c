@@ -11,6 +11,7 @@
  */
 #include "postgres.h"
 
+#include "flow/guard.h"
 #include "operators/operators.h"
 
 #include "base/settings.h"
@@ -36,12 +37,16 @@ typedef struct WindowExpand
 	}		   *windows;
 	int			nwindows;
 	int			max_windows;
+	SeTime		wanted;			/* whose windows look_up finds */
+	bool		tried;			/* it has begun to */
+	bool		whole_rows;		/* all copies of a row stay in one batch, so that they can be left out together */
 
 	/* output */
 	SeBatch    *out;
 } WindowExpand;
 
 static void expand_push(SeOperator *op, int input, SeBatch *batch);
+static void look_up(void *arg);
 static void find_windows(WindowExpand *expand, SeTime ts);
 static void expand_row(WindowExpand *expand, const SeBatch *batch, int row);
 static void emit(WindowExpand *expand, SeTime wm_end);
@@ -75,6 +80,7 @@ se_window_expand_new(const SeWindowExpandNode *node, SeOperatorEnv *env)
 	expand->time_column = node->time_column;
 	expand->from = expand->to = SE_TIME_MIN;
 	expand->max_windows = 16;
+	expand->whole_rows = env->side != NULL && env->side->on_error != SE_ON_ERROR_STOP;
 	expand->windows = palloc(expand->max_windows * sizeof(expand->windows[0]));
 	expand->out = se_batch_new(env->memory, node->node.desc, se_batch_rows);
 	MemoryContextSwitchTo(old);
@@ -99,6 +105,18 @@ expand_push(SeOperator *op, int input, SeBatch *batch)
 	op->watermark_in = Max(op->watermark_in, batch->wm_end);
 	emit(expand, batch->wm_end);
 	se_op_emit_watermark(op, op->watermark_in);
+}
+
+/* SeGuardBody: the windows of the wanted time, unless they could not be found. */
+static void
+look_up(void *arg)
+{
+	WindowExpand *expand = arg;
+
+	if (expand->tried)
+		return;
+	expand->tried = true;
+	find_windows(expand, expand->wanted);
 }
 
 /* Remember the windows of a time, and for which times else they are the same. */
@@ -145,7 +163,20 @@ expand_row(WindowExpand *expand, const SeBatch *batch, int row)
 		return;
 
 	if (ts < expand->from || ts >= expand->to)
-		find_windows(expand, ts);
+	{
+		expand->nwindows = -1;
+		expand->wanted = ts;
+		expand->tried = false;
+		se_guard_run(expand->op.env, se_guard_wants(expand->op.env, batch, row), look_up, NULL, expand);
+		if (expand->nwindows < 0)
+			return;				/* the row was left out */
+	}
+	if (expand->whole_rows && expand->out->nrows + expand->nwindows > expand->out->capacity)
+	{
+		emit(expand, batch->wm[row]);
+		if (expand->nwindows > expand->out->capacity)
+			expand->out = se_batch_new(expand->op.env->memory, expand->op.out_desc, expand->nwindows);
+	}
 	for (int i = 0; i < expand->nwindows; i++)
 	{
 		SeBatch    *out = expand->out;

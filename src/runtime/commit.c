@@ -25,6 +25,7 @@
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "runtime/restart.h"
+#include "runtime/side.h"
 #include "runtime/task.h"
 #include "runtime/worker_env.h"
 #include "utils/memutils.h"
@@ -101,6 +102,7 @@ prepare(SeTask *task)
 		if (op != NULL)
 			op->ops->prepare(op);
 	}
+	se_side_prepare(task);
 	task->env.current_batch = NULL;
 	se_worker_commit();
 	return true;
@@ -119,6 +121,7 @@ write_all(SeTask *task)
 		return false;
 	old = MemoryContextSwitchTo(task->commit_memory);
 	write_operators(task);
+	se_side_write(task);
 	SE_FAULT_POINT("commit-before-position");
 	write_positions(task);
 	MemoryContextSwitchTo(old);
@@ -194,6 +197,7 @@ write_positions(SeTask *task)
 		meta.final_to = task->final_to = se_task_final_to(task);
 		meta.options = task->options;
 		meta.options_lsn = task->options_lsn;
+		meta.error_rows = task->env.error_rows;
 		meta.skip = skip;
 		se_positions_put(&meta);
 	}
@@ -253,6 +257,7 @@ finish(SeTask *task, const Stand *stand, bool full, int64 took)
 	for (int i = 0; i < chain->nsources; i++)
 		chain->sources[i].source->ops->position_committed(chain->sources[i].source);
 
+	se_side_committed(task);
 	task->env.output_full = false;
 	task->env.state_touched = false;
 	task->sink_rows = chain->sink->rows_in;
@@ -380,6 +385,7 @@ se_commit_publish(SeTask *task)
 	PUBLISH(SE_COUNT_ROWS_OUT, task->rows_out_base + task->sink_rows);
 	PUBLISH(SE_COUNT_LATE_ROWS, task->env.late_rows);
 	PUBLISH(SE_COUNT_LATE_PAIRS, task->env.late_pairs);
+	PUBLISH(SE_COUNT_ERROR_ROWS, task->env.error_rows);
 	PUBLISH(SE_COUNT_COMMITS, task->commits);
 	PUBLISH(SE_COUNT_COMMIT_US, task->commit_us);
 	PUBLISH(SE_COUNT_COMMIT_BYTES, task->commit_bytes);

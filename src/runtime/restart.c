@@ -156,7 +156,7 @@ needs_person(const SeTask *task, int sqlstate)
 static void
 look_in_sources(SeTask *task)
 {
-	if (task->chain == NULL || task->env.current_batch != NULL)
+	if (task->chain == NULL)
 		return;
 	for (int i = 0; i < task->chain->nsources; i++)
 	{

@@ -19,6 +19,7 @@
 #include "base/fault.h"
 #include "miscadmin.h"
 #include "nodes/nodes.h"
+#include "runtime/side.h"
 #include "runtime/task.h"
 #include "runtime/worker_env.h"
 #include "utils/snapmgr.h"
@@ -100,6 +101,8 @@ poll_sources(SeTask *task)
 			}
 			before_mark += source->source->options != NULL;
 			ended += source->ended;
+			if (se_side_wants_commit(task))
+				return SE_ROUND_FULL;
 		}
 		if (before_mark > 0 && before_mark + ended == task->chain->nsources)
 			return SE_ROUND_OPTIONS;
@@ -184,7 +187,7 @@ poll_one(SeTask *task, SeChainSource *source, bool *more)
 	{
 		task->rows_in += batch->nrows;
 		task->dirty = true;
-		if (task->skip != NIL)
+		if (task->skip != NIL || task->left_out != NIL)
 			leave_out_skipped(task, batch);
 	}
 	if (batch->nrows > 0)
@@ -202,7 +205,7 @@ poll_one(SeTask *task, SeChainSource *source, bool *more)
 }
 
 /*
- * Drop the rows a person told us to skip, and forget the places that are passed. A
+ * Drop the rows a person told us to skip, and those that failed after they were stored; and forget the places that are passed. A
  * place stays on the list until a row behind it was seen, so that a restart before the
  * next commit finds it again.
  */
@@ -220,6 +223,8 @@ leave_out_skipped(SeTask *task, SeBatch *batch)
 		foreach(cell, task->skip)
 			if (se_place_compare(*(SePlace *) lfirst(cell), batch->places[i]) == 0)
 			skip = true;
+		if (!skip && task->left_out != NIL && task->side != NULL)
+			skip = task->env.side->is_left_out(task->env.side, batch, i);
 		if (skip)
 			continue;
 		if (kept < i)

@@ -24,6 +24,7 @@
 #include "postmaster/bgworker.h"
 #include "runtime/restart.h"
 #include "runtime/runtime.h"
+#include "runtime/side.h"
 #include "runtime/task.h"
 #include "runtime/worker_env.h"
 #include "storage/ipc.h"
@@ -46,6 +47,7 @@ static void remember_fatal(ErrorData *error);
 static bool come_up(SeTask *task);
 static SeRoundOutcome turn(SeTask *task, bool stopping);
 static SeRoundOutcome change_options(SeTask *task);
+static bool try_turn(SeTask *task, bool stopping, SeRoundOutcome *outcome);
 static void run(SeTask *task);
 static uint64 count_wakes(void);
 static bool commit_is_due(SeTask *task, SeRoundOutcome outcome);
@@ -259,6 +261,49 @@ change_options(SeTask *task)
 	return clean ? SE_ROUND_OUTDATED : SE_ROUND_MORE;
 }
 
+/*
+ * One turn. False if a row of the stream has raised an error after something of it was
+ * stored, and the view has an on_error: then nothing is left of the chain, and the job is
+ * to be restored; the row will be left out.
+ */
+static bool
+try_turn(SeTask *task, bool stopping, SeRoundOutcome *outcome)
+{
+	volatile bool done = true;
+	SeRoundOutcome result = SE_ROUND_MORE;
+
+	if (task->side == NULL)
+	{
+		*outcome = turn(task, stopping);
+		return true;
+	}
+	PG_TRY();
+	{
+		result = turn(task, stopping);
+	}
+	PG_CATCH();
+	{
+		SePlace		place;
+		ErrorData  *error;
+
+		if (!se_side_row_at_fault(task, geterrcode(), &place))
+			PG_RE_THROW();
+		HOLD_INTERRUPTS();
+		MemoryContextSwitchTo(TopMemoryContext);
+		error = CopyErrorData();
+		FlushErrorState();
+		AbortOutOfAnyTransaction();
+		RESUME_INTERRUPTS();
+		se_side_leave_out(task, place, error);
+		FreeErrorData(error);
+		se_task_unset(task);
+		done = false;
+	}
+	PG_END_TRY();
+	*outcome = result;
+	return done;
+}
+
 static void
 run(SeTask *task)
 {
@@ -278,7 +323,12 @@ run(SeTask *task)
 		ResetLatch(MyLatch);
 		se_worker_between();
 		stopping = *(volatile SeJobState *) &MySlot->state == SE_JOB_STOPPING;
-		outcome = turn(task, stopping);
+		if (!try_turn(task, stopping, &outcome))
+		{
+			if (come_up(task))
+				continue;
+			outcome = SE_ROUND_GONE;
+		}
 
 		if (outcome == SE_ROUND_OUTDATED)
 		{

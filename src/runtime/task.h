@@ -62,7 +62,9 @@ typedef struct SeTask
 	SeOperatorEnv env;
 	SeChain    *chain;
 	SeStore    *store;
-	List	   *skip;			/* SePlace *: rows to leave out */
+	List	   *skip;			/* SePlace *: rows a person told us to leave out */
+	struct SeTaskSide *side;	/* late and failing rows (side.c); NULL: the view has no option about them */
+	List	   *left_out;		/* rows that failed after they were stored (side.c); outlives a restore */
 
 	/* the last commit */
 	int64		chunk_seq;
@@ -99,6 +101,10 @@ extern bool se_task_setup(SeTask *task);
 extern void se_task_watch_begin(SeTask *task, const SeJobMeta *meta);
 extern void se_task_watch(SeTask *task);
 extern bool se_task_is_outdated(SeTask *task);
+extern void se_task_watch_end(void);
+
+/* As it was before se_task_setup, in the same process, after an error that a row of the stream has raised. */
+extern void se_task_unset(SeTask *task);
 
 /* runtime/round.c */
 extern SeRoundOutcome se_round_run(SeTask *task);

@@ -55,6 +55,7 @@ static bool look_again = false;
 static bool outdated = false;
 static uint64 seen = 0;			/* fingerprint the chain was built on */
 
+static void register_callbacks(void);
 static void relation_changed(Datum arg, Oid relation);
 static void function_changed(Datum arg, int cacheid, uint32 hash);
 static void stream_changed(Datum arg, int cacheid, uint32 hash);
@@ -106,6 +107,19 @@ se_task_watch(SeTask *task)
 	collect_functions(task->chain->graph, meta != NULL ? meta->definition : InvalidOid);
 	MemoryContextSwitchTo(old);
 
+	register_callbacks();
+	seen = fingerprint(meta);
+	se_worker_commit_own();
+}
+
+static void
+register_callbacks(void)
+{
+	static bool registered = false;
+
+	if (registered)
+		return;
+	registered = true;
 	CacheRegisterRelcacheCallback(relation_changed, (Datum) 0);
 	CacheRegisterSyscacheCallback(PROCOID, function_changed, (Datum) 0);
 	CacheRegisterSyscacheCallback(FOREIGNTABLEREL, stream_changed, (Datum) 0);
@@ -114,8 +128,15 @@ se_task_watch(SeTask *task)
 	CacheRegisterSyscacheCallback(TSCONFIGOID, text_search_changed, (Datum) 0);
 	CacheRegisterSyscacheCallback(TSCONFIGMAP, text_search_changed, (Datum) 0);
 	CacheRegisterSyscacheCallback(TSDICTOID, text_search_changed, (Datum) 0);
-	seen = fingerprint(meta);
-	se_worker_commit_own();
+}
+
+/* The memory of the task goes, and what is remembered in it; a new setup begins. */
+void
+se_task_watch_end(void)
+{
+	watched = views = functions = function_hashes = domains = NIL;
+	uses_text_search = look_again = outdated = false;
+	seen = 0;
 }
 
 /*

@@ -18,6 +18,7 @@
 #include "meta/positions.h"
 #include "miscadmin.h"
 #include "plan/plan.h"
+#include "runtime/side.h"
 #include "runtime/task.h"
 #include "runtime/worker_env.h"
 #include "state/value.h"
@@ -35,6 +36,7 @@ static bool lock_sources(SeTask *task, const SeJobMeta *meta);
 static void read_options(SeTask *task, const SeJobMeta *meta);
 static void refuse_restart(const SeTask *task);
 static void make_area(SeTask *task);
+static void make_side(SeTask *task, const SeJobMeta *meta);
 static void open_sources(SeTask *task);
 static void restore_state(SeTask *task);
 static void ask_for_ticks(SeTask *task);
@@ -66,6 +68,7 @@ se_task_setup(SeTask *task)
 	se_plan_check_definition(meta->definition);
 	se_plan_check_functions(graph);
 	make_area(task);
+	make_side(task, meta);
 	task->chain = se_chain_new(graph, &task->env);
 	open_sources(task);
 	restore_state(task);
@@ -206,6 +209,47 @@ make_area(SeTask *task)
 					   (Size) (task->env.state_limit + task->env.state_limit / 2 + 16 * 1024 * 1024));
 }
 
+/* Where late and failing rows go. */
+static void
+make_side(SeTask *task, const SeJobMeta *meta)
+{
+	const char *on_error = se_jobs_option(meta, "on_error");
+
+	se_side_begin(task, on_error == NULL || strcmp(on_error, "stop") == 0 ? SE_ON_ERROR_STOP :
+				  strcmp(on_error, "skip") == 0 ? SE_ON_ERROR_SKIP : SE_ON_ERROR_DEAD_LETTER,
+				  InvalidOid);
+}
+
+/*
+ * Chain and state in memory are void: give them up, with everything that was learned from
+ * the catalog.
+ */
+void
+se_task_unset(SeTask *task)
+{
+	if (task->chain != NULL)
+		se_chain_close(task->chain);
+	if (task->env.area != NULL)
+		dsa_detach(task->env.area);
+	se_task_watch_end();
+	task->chain = NULL;
+	task->store = NULL;
+	task->side = NULL;
+	task->skip = NIL;
+	task->name = NULL;
+	task->restart_option = NULL;
+	task->rows_in = 0;
+	task->sink_rows = 0;
+	task->dirty = task->resuming = false;
+	memset(&task->env, 0, sizeof(task->env));
+	MemoryContextReset(task->memory);	/* deletes the contexts in it */
+	task->commit_memory = AllocSetContextCreate(task->memory, "stream_engine commit", ALLOCSET_DEFAULT_SIZES);
+	task->env.job = task->job;
+	task->env.memory = AllocSetContextCreate(task->memory, "stream_engine chain", ALLOCSET_DEFAULT_SIZES);
+	task->env.slot = task->slot;
+	se_side_restored(task);
+}
+
 /* The row of the skip list as places. */
 static List *
 parse_skip(List *texts)
@@ -249,6 +293,8 @@ open_sources(SeTask *task)
 					 errhint("Undo the change, or drop and create the view.")));
 		source->job = task->job;
 		source->skip = &task->skip;
+		source->keep_rows = se_side_keeps_rows(task);
+		source->env = &task->env;
 		source->ops->open(source, VARDATA_ANY(position->position),
 						  VARSIZE_ANY_EXHDR(position->position));
 		if (i > 0)
@@ -261,6 +307,7 @@ open_sources(SeTask *task)
 		task->env.late_pairs = position->late_pairs;
 		task->windowed = se_graph_is_windowed(task->chain->graph, &task->lateness);
 		task->final_to = position->final_to;
+		task->env.error_rows = position->error_rows;
 		task->skip = parse_skip(position->skip);
 	}
 }

@@ -95,6 +95,13 @@ put_row(CounterSource *counter, SeBatch *batch)
 	batch->places[row].minor = 0;
 }
 
+/* It has no relation. */
+static bool
+counter_row(SeSource *source, SePlace place, TupleDesc *desc, Datum **values, bool **nulls, TimestampTz *arrived)
+{
+	return false;
+}
+
 static SePollResult
 counter_poll(SeSource *source, SeBatch *batch, Snapshot snapshot)
 {
@@ -160,6 +167,7 @@ const SeSourceOps se_counter_source_ops = {
 	.name = "counter",
 	.open = counter_open,
 	.poll = counter_poll,
+	.row = counter_row,
 	.position = counter_position,
 	.pass_options = counter_pass_options,
 	.position_committed = counter_position_committed,

@@ -22,6 +22,7 @@
 #include "base/compat.h"
 #include "base/fault.h"
 #include "base/database_slot.h"
+#include "flow/guard.h"
 #include "log/layout.h"
 #include "log/options_mark.h"
 #include "log/reader.h"
@@ -46,7 +47,18 @@ typedef struct Unpack
 {
 	uint32		layout;
 	SeUnpacker *unpacker;
+	SeUnpacker *whole;			/* to all attributes; NULL without keep_rows */
 } Unpack;
+
+/* A row of the last batch as it is in the log. */
+typedef struct KeptRow
+{
+	SePlace		place;
+	TimestampTz arrived;
+	const Unpack *unpack;
+	const char *bytes;
+	const char *end;
+} KeptRow;
 
 typedef struct LogSource
 {
@@ -77,6 +89,16 @@ typedef struct LogSource
 	Datum	   *values;			/* a row, if more than the node's columns is wanted */
 	bool	   *nulls;
 
+	/* the batch's rows, to be had whole: with keep_rows */
+	TupleDesc	whole_desc;
+	AttrNumber *whole_attnos;
+	Datum	   *whole_values;
+	bool	   *whole_nulls;
+	MemoryContext whole_memory; /* converted values of the last one */
+	KeptRow    *kept;
+	int			nkept;
+	int			max_kept;
+
 	/* state: what a position says */
 	SeTime		h;
 	SeTime		proctime;
@@ -94,6 +116,8 @@ typedef struct LogSource
 } LogSource;
 
 static void log_source_open(SeSource *source, const void *position, Size len);
+static bool log_source_row(SeSource *source, SePlace place, TupleDesc *desc, Datum **values, bool **nulls,
+						   TimestampTz *arrived);
 static SePollResult log_source_poll(SeSource *source, SeBatch *batch, Snapshot snapshot);
 static void log_source_position(SeSource *source, StringInfo out);
 static void log_source_pass_options(SeSource *source);
@@ -120,7 +144,11 @@ static void advance_idle(LogSource *log);
 static void limit_delay(LogSource *log);
 static void take_tick(LogSource *log);
 static XLogRecPtr read_lsn(const LogSource *log, const SeLogReaderStatus *reader);
+static void prepare_whole_rows(LogSource *log, Relation stream);
 static void take_rows(LogSource *log, SeBatch *batch);
+static void take_some(void *arg);
+static void leave_out_row(void *arg);
+static void keep_row(LogSource *log, const SeBatch *batch, int row, const char *bytes, const char *end);
 static void stamp(LogSource *log, SeBatch *batch, int row, const Datum *values, const bool *nulls, bool passed);
 static void make_column(LogSource *log, SeBatch *batch, int row, int column, bool passed);
 static void next_row(LogSource *log);
@@ -133,6 +161,7 @@ const SeSourceOps se_log_source_ops = {
 	.name = "native log",
 	.open = log_source_open,
 	.poll = log_source_poll,
+	.row = log_source_row,
 	.position = log_source_position,
 	.pass_options = log_source_pass_options,
 	.position_committed = log_source_position_committed,
@@ -203,11 +232,19 @@ log_source_poll(SeSource *source, SeBatch *batch, Snapshot snapshot)
 	error_context_stack = &context;
 
 	log->borrowed = false;
+	log->nkept = 0;
+	if (log->kept != NULL && log->max_kept < batch->capacity)
+	{
+		log->kept = repalloc(log->kept, sizeof(KeptRow) * batch->capacity);
+		log->max_kept = batch->capacity;
+	}
 	result = log->tick != SE_TIME_MIN ? SE_POLL_AGAIN : fill(log, batch, snapshot);
 	if (log->watermark != NULL)
 		se_watermark_unpin(log->watermark);
 	batch->wm_end = log->h;
 	batch->idle = log->idle && batch->nrows == 0;
+	if (source->env != NULL)
+		source->env->current_batch = NULL;
 
 	error_context_stack = context.previous;
 	if (batch->nrows > 0 || log->h > h)
@@ -345,8 +382,32 @@ find_columns(LogSource *log, Relation stream)
 			(void) want(log, lfirst_int(cell));
 		se_watermark_bind(log->watermark, log->wanted, log->nwanted);
 	}
+	if (log->source.keep_rows)
+		prepare_whole_rows(log, stream);
 	log->values = palloc0(sizeof(Datum) * Max(log->nwanted, 1));
 	log->nulls = palloc0(sizeof(bool) * Max(log->nwanted, 1));
+}
+
+/* Rows will be asked for whole: their bytes must stay where they are until the next poll. */
+static void
+prepare_whole_rows(LogSource *log, Relation stream)
+{
+	TupleDesc	desc = CreateTupleDescCopyConstr(RelationGetDescr(stream));
+
+	log->by_reference = true;
+	log->whole_desc = desc;
+	log->whole_attnos = palloc0(sizeof(AttrNumber) * Max(desc->natts, 1));
+	log->whole_values = palloc0(sizeof(Datum) * Max(desc->natts, 1));
+	log->whole_nulls = palloc0(sizeof(bool) * Max(desc->natts, 1));
+	log->whole_memory = AllocSetContextCreate(CurrentMemoryContext, "stream_engine whole row", ALLOCSET_SMALL_SIZES);
+	for (int i = 0; i < desc->natts; i++)
+	{
+		log->whole_nulls[i] = true;
+		if (se_compat_attr_is_stored(TupleDescAttr(desc, i)))
+			log->whole_attnos[i] = i + 1;
+	}
+	log->max_kept = 1;
+	log->kept = palloc(sizeof(KeptRow));
 }
 
 /* The index of a column in wanted, added if need be. */
@@ -619,16 +680,25 @@ read_lsn(const LogSource *log, const SeLogReaderStatus *reader)
 	return log->inside ? log->commit_lsn : reader->read_lsn;
 }
 
+/* Rows on their way into a batch. */
+typedef struct Taking
+{
+	LogSource  *log;
+	SeBatch    *batch;
+	const char *cursor;			/* behind the row at work */
+	const char *end;
+	bool		direct;			/* they are unpacked where they belong */
+	bool		wrong;
+} Taking;
+
 /* Rows of the current message into the batch, until one of them is at its end. */
 static void
 take_rows(LogSource *log, SeBatch *batch)
 {
-	int			ncolumns = batch->ncolumns;
-	bool		direct = log->nwanted == ncolumns;
+	SeOperatorEnv *env = log->source.env;
 	Size		left = log->end - log->cursor;
 	const char *bytes = log->cursor;
-	const char *cursor;
-	bool		wrong = SE_FAULT_WRONG("wrong-row-skipped");
+	Taking		taking;
 	MemoryContext old = CurrentMemoryContext;
 
 	/* Converted values belong to the batch. */
@@ -643,35 +713,126 @@ take_rows(LogSource *log, SeBatch *batch)
 	}
 	else if (log->by_reference)
 		log->borrowed = true;
+	/* A layout that came with a transaction goes with it. */
+	if (log->kept != NULL && (log->unpack->layout & SE_LAYOUT_IN_TRANSACTION) != 0)
+		log->borrowed = true;
 
-	cursor = bytes;
-	while (cursor < bytes + left && batch->nrows < batch->capacity)
+	taking.log = log;
+	taking.batch = batch;
+	taking.cursor = bytes;
+	taking.end = bytes + left;
+	taking.direct = log->nwanted == batch->ncolumns;
+	taking.wrong = SE_FAULT_WRONG("wrong-row-skipped");
+	se_guard_run(env, env != NULL && env->side != NULL && env->side->on_error != SE_ON_ERROR_STOP &&
+				 log->watermark != NULL && !log->watermark->native,
+				 take_some, leave_out_row, &taking);
+	MemoryContextSwitchTo(old);
+	log->cursor += taking.cursor - bytes;
+	if (log->cursor >= log->end)
+		end_message(log);
+}
+
+/* SeGuardBody: only the watermark expression can fail for a row, which then is the one behind the batch's last. */
+static void
+take_some(void *arg)
+{
+	Taking	   *taking = arg;
+	LogSource  *log = taking->log;
+	SeBatch    *batch = taking->batch;
+	int			ncolumns = batch->ncolumns;
+
+	while (taking->cursor < taking->end && batch->nrows < batch->capacity)
 	{
-		const char *at = cursor;
 		int			row = batch->nrows;
-		Datum	   *values = direct ? se_batch_values(batch, row) : log->values;
-		bool	   *nulls = direct ? se_batch_nulls(batch, row) : log->nulls;
+		Datum	   *values = taking->direct ? se_batch_values(batch, row) : log->values;
+		bool	   *nulls = taking->direct ? se_batch_nulls(batch, row) : log->nulls;
+		const char *bytes = taking->cursor;
 
-		se_row_unpack(log->unpack->unpacker, &cursor, bytes + left, values, nulls,
+		se_row_unpack(log->unpack->unpacker, &taking->cursor, taking->end, values, nulls,
 					  &batch->kinds[row]);
-		if (!direct)
+		if (!taking->direct)
 		{
 			memcpy(se_batch_values(batch, row), values, sizeof(Datum) * ncolumns);
 			memcpy(se_batch_nulls(batch, row), nulls, sizeof(bool) * ncolumns);
 		}
-		if (wrong && ++log->rows % 97 == 0)
+		if (taking->wrong && ++log->rows % 97 == 0)
 		{
 			next_row(log);
 			continue;
 		}
-		stamp(log, batch, row, values, nulls, se_row_is_passed(at));
+		batch->places[row].major = log->commit_lsn;
+		batch->places[row].minor = log->next_ordinal;
+		if (log->kept != NULL)
+			keep_row(log, batch, row, bytes, taking->end);
+		stamp(log, batch, row, values, nulls, se_row_is_passed(bytes));
 		next_row(log);
 		batch->nrows++;
 	}
+	/* The owner of the stream and its settings must not outlive a subtransaction. */
+	if (log->watermark != NULL)
+		se_watermark_unpin(log->watermark);
+}
+
+/* The watermark expression failed for the row behind the batch's last: it is not delivered, and asserts nothing. */
+static void
+leave_out_row(void *arg)
+{
+	Taking	   *taking = arg;
+
+	se_watermark_recover(taking->log->watermark);
+	taking->log->source.row_at_work = 0;
+	next_row(taking->log);
+}
+
+/* Remember where the row is, should it be asked for whole. */
+static void
+keep_row(LogSource *log, const SeBatch *batch, int row, const char *bytes, const char *end)
+{
+	KeptRow    *kept;
+
+	/* A row whose watermark failed is not in the batch, and was asked for. */
+	log->nkept = row;
+	kept = &log->kept[log->nkept++];
+	kept->place = batch->places[row];
+	kept->arrived = log->message.commit_time;
+	kept->unpack = log->unpack;
+	kept->bytes = bytes;
+	kept->end = end;
+}
+
+static bool
+log_source_row(SeSource *source, SePlace place, TupleDesc *desc, Datum **values, bool **nulls, TimestampTz *arrived)
+{
+	LogSource  *log = (LogSource *) source;
+	int			low = 0;
+	int			high = log->nkept;
+	const KeptRow *kept;
+	const char *cursor;
+	uint8		kind;
+	MemoryContext old;
+
+	while (low < high)
+	{
+		int			middle = (low + high) / 2;
+
+		if (se_place_compare(log->kept[middle].place, place) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == log->nkept || se_place_compare(log->kept[low].place, place) != 0)
+		return false;
+	kept = &log->kept[low];
+	cursor = kept->bytes;
+	MemoryContextReset(log->whole_memory);
+	old = MemoryContextSwitchTo(log->whole_memory);
+	se_row_unpack(kept->unpack->whole, &cursor, kept->end, log->whole_values, log->whole_nulls, &kind);
 	MemoryContextSwitchTo(old);
-	log->cursor += cursor - bytes;
-	if (log->cursor >= log->end)
-		end_message(log);
+	*desc = log->whole_desc;
+	*values = log->whole_values;
+	*nulls = log->whole_nulls;
+	*arrived = kept->arrived;
+	return true;
 }
 
 /* Event time, watermark before the row, place and proctime; then the row's own effect on H. */
@@ -688,8 +849,6 @@ stamp(LogSource *log, SeBatch *batch, int row, const Datum *values, const bool *
 	else
 		batch->event_time[row] = log->event_time < 0 || nulls[log->event_time] ?
 			SE_TIME_MIN : DatumGetInt64(values[log->event_time]);
-	batch->places[row].major = log->commit_lsn;
-	batch->places[row].minor = log->next_ordinal;
 	foreach(lc, log->made_columns)
 		make_column(log, batch, row, lfirst_int(lc), passed);
 	if (passed && !SE_FAULT_WRONG("wrong-passed-row-moves-watermark"))
@@ -697,6 +856,11 @@ stamp(LogSource *log, SeBatch *batch, int row, const Datum *values, const bool *
 	if (log->watermark != NULL && !is_left_out(log, batch->places[row]))
 	{
 		log->source.row_at_work = row + 1;
+		if (log->source.env != NULL && !log->watermark->native)
+		{
+			log->source.env->current_batch = batch;
+			log->source.env->current_row = row;
+		}
 		log->h = Max(log->h, se_watermark_of_row(log->watermark, values, nulls));
 		log->source.row_at_work = 0;
 	}
@@ -793,6 +957,9 @@ make_unpack(LogSource *log, MemoryContext memory, const SeLayout *layout, List *
 	unpack->layout = layout->id;
 	unpack->unpacker = se_row_unpacker_new(memory, layout, layouts, RelationGetDescr(stream),
 										   log->wanted, log->nwanted);
+	unpack->whole = log->kept == NULL ? NULL :
+		se_row_unpacker_new(memory, layout, layouts, RelationGetDescr(stream),
+							log->whole_attnos, log->whole_desc->natts);
 	table_close(stream, NoLock);
 	return unpack;
 }

@@ -75,6 +75,14 @@ typedef struct SeSourceOps
 	/* The commit that holds position() is visible. Cannot fail. */
 	void		(*position_committed) (SeSource *source);
 
+	/*
+	 * The whole row at a place of the batch that was polled last: all attributes of the relation, whose descriptor
+	 * is *desc, into *values and *nulls, valid until the next poll or call; and when it arrived. False if it is not
+	 * there. Only with keep_rows. Runs no user code.
+	 */
+	bool		(*row) (SeSource *source, SePlace place, TupleDesc *desc, Datum **values, bool **nulls,
+						TimestampTz *arrived);
+
 	/* For monitoring and for wait_for. */
 	void		(*status) (SeSource *source, SeSourceStatus *status);
 
@@ -103,6 +111,9 @@ struct SeSource
 
 	/* the mark it stands before, once all rows before it were polled; NULL = none */
 	const SeOptionsMark *options;
+	/* settings of the task, before open */
+	bool		keep_rows;		/* row() will be called */
+	SeOperatorEnv *env;			/* to whose side rows go whose watermark expression fails; NULL: none */
 
 	/* rows a person leaves out (SePlace *): delivered, but they assert nothing; NULL = none */
 	List	  **skip;

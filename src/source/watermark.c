@@ -25,6 +25,9 @@ typedef struct SeWatermarkExpr
 {
 	Oid			stream;
 	SeStreamInfo *info;
+	Expr	   *expr;
+	MemoryContext memory;
+	MemoryContext made_in;		/* what state is made of */
 	ExprState  *state;
 	ExprContext *econtext;
 	TupleTableSlot *slot;		/* the stream's row */
@@ -36,6 +39,7 @@ typedef struct SeWatermarkExpr
 
 static bool is_native(SeWatermark *watermark, Expr *expr);
 static bool evaluate(SeWatermark *watermark, const Datum *values, const bool *nulls, SeTime *h);
+static void make_state(SeWatermarkExpr *run);
 static void pin(SeWatermarkExpr *run);
 
 SeWatermark *
@@ -76,8 +80,21 @@ se_watermark_new(Relation stream)
 	run->slot = MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);
 	run->econtext = CreateStandaloneExprContext();
 	run->econtext->ecxt_scantuple = run->slot;
-	run->state = ExecInitExpr(expr, NULL);
+	run->expr = expr;
+	run->memory = CurrentMemoryContext;
+	make_state(run);
 	return watermark;
+}
+
+static void
+make_state(SeWatermarkExpr *run)
+{
+	MemoryContext old;
+
+	run->made_in = AllocSetContextCreate(run->memory, "stream_engine watermark", ALLOCSET_SMALL_SIZES);
+	old = MemoryContextSwitchTo(run->made_in);
+	run->state = ExecInitExpr(run->expr, NULL);
+	MemoryContextSwitchTo(old);
 }
 
 List *
@@ -211,4 +228,14 @@ se_watermark_unpin(SeWatermark *watermark)
 	AtEOXact_GUC(false, run->guc_level);
 	SetUserIdAndSecContext(run->saved_user, run->saved_context);
 	run->pinned = false;
+}
+
+void
+se_watermark_recover(SeWatermark *watermark)
+{
+	SeWatermarkExpr *run = watermark->expr;
+
+	run->pinned = false;
+	MemoryContextDelete(run->made_in);
+	make_state(run);
 }

@@ -63,4 +63,7 @@ se_watermark_of_row(SeWatermark *watermark, const Datum *values, const bool *nul
 
 extern void se_watermark_unpin(SeWatermark *watermark);
 
+/* An error was caught that rolled the settings back with a subtransaction: the expression is made anew. */
+extern void se_watermark_recover(SeWatermark *watermark);
+
 #endif							/* SE_WATERMARK_H */
