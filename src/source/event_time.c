@@ -28,7 +28,7 @@ static void send_dead_letter(SeTimeDoor *door, SeBadTime wrong, TupleTableSlot *
 static int	sqlstate_of(SeBadTime wrong);
 static char *message_of(SeTimeDoor *door, SeBadTime wrong);
 static char *detail_of(SeTimeDoor *door, SeBadTime wrong);
-static void tell(SeTimeDoor *door, SeBadTime wrong, int64 rows, int level, const char *action, const char *view);
+static void tell(SeTimeDoor *door, SeBadTime wrong, int64 rows, const char *action, const char *view);
 
 /* The options that say what is done, by SeBadTime; and why, for people. */
 static const char *const reasons[SE_BAD_TIMES] = {"null_time", "infinite_time", "future_time"};
@@ -194,21 +194,21 @@ se_event_time_close(SeTimeDoor *door)
 		if (rows > 0 && !SE_FAULT_WRONG("wrong-drop-not-counted"))
 		{
 			se_dropped_rows_add(door->info->relation, reasons[wrong], rows);
-			tell(door, wrong, rows, WARNING, "drop", "dropped_rows");
+			tell(door, wrong, rows, "drop", "dropped_rows");
 		}
 		if (door->dead_letters[wrong] > 0)
-			tell(door, wrong, door->dead_letters[wrong], NOTICE, "dead_letter", "dead_letters");
+			tell(door, wrong, door->dead_letters[wrong], "dead_letter", "dead_letters");
 		door->dropped[wrong] = door->dead_letters[wrong] = 0;
 	}
 }
 
-/* A row that is not there may be missed: say so to who wrote it. */
+/* A row that is not there may be missed: say so to who wrote it, not to the log, which a broken producer would fill. */
 static void
-tell(SeTimeDoor *door, SeBadTime wrong, int64 rows, int level, const char *action, const char *view)
+tell(SeTimeDoor *door, SeBadTime wrong, int64 rows, const char *action, const char *view)
 {
 	static const char *const what[SE_BAD_TIMES] = {"null", "infinite", "too far in the future"};
 
-	ereport(level,
+	ereport(NOTICE,
 			(errmsg_plural("%lld row was not written to stream \"%s\": its event time is %s",
 						   "%lld rows were not written to stream \"%s\": their event times are %s",
 						   rows, (long long) rows, RelationGetRelationName(door->stream), what[wrong]),
