@@ -1,6 +1,6 @@
 /*
  * log/append.c
- *		The writing side of a transaction: buffers of rows, ordinals, layout messages.
+ *		Rows on their way into the log: buffers, which become messages (log/writes.c).
  *
  * Words: an *appender* is one executor node's way in; a *buffer* holds rows of one stream
  * that were written in one subtransaction, by whatever nodes and statements, and becomes
@@ -33,7 +33,6 @@
 
 #include "access/xact.h"
 #include "access/xlog.h"
-#include "base/clock.h"
 #include "base/compat.h"
 #include "base/fault.h"
 #include "base/database_slot.h"
@@ -44,6 +43,7 @@
 #include "log/layout.h"
 #include "log/row_bytes.h"
 #include "log/row_pack.h"
+#include "log/writes.h"
 #include "meta/drained.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
@@ -56,12 +56,6 @@
 /* Memory of all buffers beyond which those that can be are written: there may be many streams. */
 #define BUFFERS_FULL (8 * 1024 * 1024)
 
-/*
- * Readers are woken each time a transaction has written this much, so that they have
- * scanned what is flushed of a large one by the time it commits. Only speed depends on it.
- */
-#define WAKE_EVERY (4 * 1024 * 1024)
-
 struct SeAppender
 {
 	Relation	stream;
@@ -69,7 +63,7 @@ struct SeAppender
 	uint32		catalog_layout; /* its id in the catalog, 0 = none fits */
 	MemoryContext row_memory;	/* flattened values, reset per row */
 	struct RowBuffer *buffer;	/* last used; believe it only in its generation */
-	struct Latest *latest;		/* likewise */
+	SeLatest   *latest;			/* likewise */
 	uint64		generation;
 	uint64		wrong_ordinal;	/* mutant wrong-ordinal-order */
 };
@@ -89,49 +83,10 @@ typedef struct RowBuffer
 	StringInfoData rows;
 } RowBuffer;
 
-/* The ordinal that a stream's latest row or mark of this transaction has, rolled back ones included. */
-typedef struct Latest
-{
-	Oid			relation;
-	uint64		ordinal;
-} Latest;
-
-/* A layout message of this transaction. */
-typedef struct SentLayout
-{
-	Oid			relation;
-	uint64		fingerprint;
-	uint32		id;
-	SubTransactionId subxact;	/* lost if this one aborts */
-} SentLayout;
-
-/* The first message of this transaction for a relation. */
-typedef struct FirstMessage
-{
-	Oid			relation;
-	XLogRecPtr	lsn;
-	bool		rows;			/* rows followed */
-	SubTransactionId subxact;	/* it was none if this one aborts */
-} FirstMessage;
-
-/* What a top transaction wrote. */
-typedef struct Writes
-{
-	bool		in_use;			/* wrote a message */
-	bool		ending;			/* buffers were written for the last time: keep nothing */
-	uint64		next_ordinal;
-	Size		buffered;		/* memory of buffers */
-	Size		unread;			/* bytes since readers were last woken */
-	List	   *firsts;			/* FirstMessage, one per relation */
-	uint32		last_layout;	/* number of layout messages sent */
-	List	   *layouts;		/* SentLayout */
-	List	   *latest;			/* Latest, one per relation */
-	dlist_head	buffers;
-	MemoryContext memory;		/* NULL until something is buffered or sent */
-} Writes;
-
-static Writes MyWrites;
-
+/* Of the transaction, besides what log/writes.h knows. */
+static Size buffered = 0;		/* memory of buffers */
+static bool ending = false;		/* they were written for the last time: keep nothing */
+static dlist_head buffers = DLIST_STATIC_INIT(buffers);
 static uint64 generation = 0;
 
 static RowBuffer *find_buffer(SeAppender *appender);
@@ -143,11 +98,6 @@ static void write_all_but_last(RowBuffer *buffer, int len);
 static void free_buffer(RowBuffer *buffer);
 static void write_buffers_of(SubTransactionId subxact);
 static Size buffer_memory(const RowBuffer *buffer);
-static Latest *find_latest(Oid relation);
-static uint32 send_layout(SeAppender *appender);
-static void write_message(SeMessageHeader *header, const void *body);
-static FirstMessage *find_first(Oid relation);
-static FirstMessage *add_first(Oid relation, XLogRecPtr lsn);
 static void row_too_big(Relation stream, Size size) SE_NORETURN;
 static void transaction_event(XactEvent event, void *arg);
 static void subtransaction_event(SubXactEvent event, SubTransactionId subxact,
@@ -156,19 +106,8 @@ static void subtransaction_event(SubXactEvent event, SubTransactionId subxact,
 void
 se_append_init(void)
 {
-	dlist_init(&MyWrites.buffers);
 	RegisterXactCallback(transaction_event, NULL);
 	RegisterSubXactCallback(subtransaction_event, NULL);
-}
-
-/* The transaction's context for buffers and sent layouts. */
-static MemoryContext
-writes_memory(void)
-{
-	if (MyWrites.memory == NULL)
-		MyWrites.memory = AllocSetContextCreate(TopTransactionContext, "stream_engine writes",
-												ALLOCSET_SMALL_SIZES);
-	return MyWrites.memory;
 }
 
 /* A new appender for a stream that stays open and locked while it is used. */
@@ -204,10 +143,10 @@ se_append_row(SeAppender *appender, TupleTableSlot *slot, uint8 kind, bool passe
 	int			before;
 
 	slot_getallattrs(slot);
-	if (MyWrites.buffered > BUFFERS_FULL)
+	if (buffered > BUFFERS_FULL)
 		write_buffers_of(GetCurrentSubTransactionId());
 	buffer = find_buffer(appender);
-	ordinal = MyWrites.next_ordinal;
+	ordinal = se_writes.next_ordinal;
 	if (SE_FAULT_WRONG("wrong-ordinal-order"))
 		ordinal = appender->wrong_ordinal++;
 	if (buffer->nrows > 0 &&
@@ -224,10 +163,10 @@ se_append_row(SeAppender *appender, TupleTableSlot *slot, uint8 kind, bool passe
 		se_row_set_passed(buffer->rows.data + before);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(appender->row_memory);
-	MyWrites.buffered += buffer->rows.maxlen - memory;
+	buffered += buffer->rows.maxlen - memory;
 	if (before > 0 && buffer->rows.len + (buffer->sparse ? sizeof(uint32) * buffer->nrows : 0) > BUFFER_FULL)
 		write_all_but_last(buffer, before);
-	MyWrites.next_ordinal++;
+	se_writes.next_ordinal++;
 	add_ordinal(buffer, ordinal);
 	appender->latest->ordinal = ordinal;
 
@@ -264,9 +203,9 @@ need_distances(RowBuffer *buffer)
 
 		while (room <= buffer->nrows)
 			room *= 2;
-		MyWrites.buffered += sizeof(uint32) * (room - buffer->room);
+		buffered += sizeof(uint32) * (room - buffer->room);
 		buffer->distances = buffer->distances == NULL ?
-			MemoryContextAlloc(writes_memory(), sizeof(uint32) * room) :
+			MemoryContextAlloc(se_writes_memory(), sizeof(uint32) * room) :
 			repalloc(buffer->distances, sizeof(uint32) * room);
 		buffer->room = room;
 	}
@@ -296,9 +235,9 @@ se_append_close(SeAppender *appender)
 	SubTransactionId current = GetCurrentSubTransactionId();
 	dlist_mutable_iter iter;
 
-	if (appender->catalog_layout != 0 && !MyWrites.ending && !SE_FAULT_WRONG("wrong-ordinal-order"))
+	if (appender->catalog_layout != 0 && !ending && !SE_FAULT_WRONG("wrong-ordinal-order"))
 		return;
-	dlist_foreach_modify(iter, &MyWrites.buffers)
+	dlist_foreach_modify(iter, &buffers)
 	{
 		RowBuffer  *buffer = dlist_container(RowBuffer, node, iter.cur);
 
@@ -323,8 +262,8 @@ find_buffer(SeAppender *appender)
 		return appender->buffer;
 
 	appender->buffer = NULL;
-	layout = appender->catalog_layout ? appender->catalog_layout : send_layout(appender);
-	dlist_foreach(iter, &MyWrites.buffers)
+	layout = appender->catalog_layout ? appender->catalog_layout : se_writes_layout(appender->layout);
+	dlist_foreach(iter, &buffers)
 	{
 		RowBuffer  *buffer = dlist_container(RowBuffer, node, iter.cur);
 
@@ -333,7 +272,7 @@ find_buffer(SeAppender *appender)
 	}
 	if (appender->buffer == NULL)
 		appender->buffer = make_buffer(relation, layout);
-	appender->latest = find_latest(relation);
+	appender->latest = se_writes_latest(relation);
 	appender->generation = generation;
 	return appender->buffer;
 }
@@ -341,7 +280,7 @@ find_buffer(SeAppender *appender)
 static RowBuffer *
 make_buffer(Oid relation, uint32 layout)
 {
-	MemoryContext old = MemoryContextSwitchTo(writes_memory());
+	MemoryContext old = MemoryContextSwitchTo(se_writes_memory());
 	RowBuffer  *buffer = palloc0(sizeof(RowBuffer));
 
 	buffer->relation = relation;
@@ -350,8 +289,8 @@ make_buffer(Oid relation, uint32 layout)
 	buffer->rows.data = palloc(BUFFER_START);
 	buffer->rows.maxlen = BUFFER_START;
 	resetStringInfo(&buffer->rows);
-	MyWrites.buffered += buffer_memory(buffer);
-	dlist_push_tail(&MyWrites.buffers, &buffer->node);
+	buffered += buffer_memory(buffer);
+	dlist_push_tail(&buffers, &buffer->node);
 	MemoryContextSwitchTo(old);
 	return buffer;
 }
@@ -360,28 +299,6 @@ static Size
 buffer_memory(const RowBuffer *buffer)
 {
 	return buffer->rows.maxlen + sizeof(uint32) * buffer->room;
-}
-
-/* Made when the stream's first ordinal is taken; the value means nothing then. */
-static Latest *
-find_latest(Oid relation)
-{
-	MemoryContext old;
-	Latest	   *latest;
-	ListCell   *lc;
-
-	foreach(lc, MyWrites.latest)
-	{
-		latest = lfirst(lc);
-		if (latest->relation == relation)
-			return latest;
-	}
-	old = MemoryContextSwitchTo(writes_memory());
-	latest = palloc0(sizeof(Latest));
-	latest->relation = relation;
-	MyWrites.latest = lappend(MyWrites.latest, latest);
-	MemoryContextSwitchTo(old);
-	return latest;
 }
 
 /* Write a buffer's rows as one message of the current subtransaction and empty it. */
@@ -402,34 +319,34 @@ write_buffer(RowBuffer *buffer)
 	if (buffer->sparse)
 	{
 		Size		prefix = TYPEALIGN(8, sizeof(uint32) * buffer->nrows);
-		char	   *body = MemoryContextAllocZero(writes_memory(), prefix + buffer->rows.len);
+		char	   *body = MemoryContextAllocZero(se_writes_memory(), prefix + buffer->rows.len);
 
 		memcpy(body, buffer->distances, sizeof(uint32) * buffer->nrows);
 		memcpy(body + prefix, buffer->rows.data, buffer->rows.len);
 		header.flags = SE_MESSAGE_SPARSE;
 		header.body_len += prefix;
-		write_message(&header, body);
+		se_writes_message(&header, body);
 		pfree(body);
 	}
 	else
-		write_message(&header, buffer->rows.data);
+		se_writes_message(&header, buffer->rows.data);
 
 	buffer->nrows = 0;
 	resetStringInfo(&buffer->rows);
 	if (buffer->rows.maxlen > 2 * BUFFER_FULL)
 	{
 		/* One giant row must not keep its memory for the rest of the transaction. */
-		MyWrites.buffered -= buffer_memory(buffer);
+		buffered -= buffer_memory(buffer);
 		buffer->rows.data = repalloc(buffer->rows.data, BUFFER_FULL);
 		buffer->rows.maxlen = BUFFER_FULL;
-		MyWrites.buffered += buffer_memory(buffer);
+		buffered += buffer_memory(buffer);
 	}
 }
 
 static void
 free_buffer(RowBuffer *buffer)
 {
-	MyWrites.buffered -= buffer_memory(buffer);
+	buffered -= buffer_memory(buffer);
 	dlist_delete(&buffer->node);
 	if (buffer->distances != NULL)
 		pfree(buffer->distances);
@@ -443,54 +360,13 @@ static void
 write_all_but_last(RowBuffer *buffer, int len)
 {
 	int			left = buffer->rows.len - len;
-	char	   *last = MemoryContextAlloc(writes_memory(), left);
+	char	   *last = MemoryContextAlloc(se_writes_memory(), left);
 
 	memcpy(last, buffer->rows.data + len, left);
 	buffer->rows.len = len;
 	write_buffer(buffer);
 	appendBinaryStringInfo(&buffer->rows, last, left);
 	pfree(last);
-}
-
-/*
- * The id of a layout message that holds for the current subtransaction; sends one if
- * there is none yet.  Its ordinal precedes those of the rows that use it.
- */
-static uint32
-send_layout(SeAppender *appender)
-{
-	SeLayout   *layout = appender->layout;
-	SeMessageHeader header = {.kind = SE_MESSAGE_LAYOUT};
-	SentLayout *sent;
-	MemoryContext old;
-	bytea	   *bytes;
-	ListCell   *lc;
-
-	foreach(lc, MyWrites.layouts)
-	{
-		sent = lfirst(lc);
-		if (sent->relation == layout->relation && sent->fingerprint == layout->fingerprint)
-			return sent->id;
-	}
-
-	old = MemoryContextSwitchTo(writes_memory());
-	layout->id = SE_LAYOUT_IN_TRANSACTION | ++MyWrites.last_layout;
-	bytes = se_layout_encode(layout);
-	header.relation = layout->relation;
-	header.layout = layout->id;
-	header.ordinal = MyWrites.next_ordinal++;
-	header.body_len = VARSIZE(bytes) - VARHDRSZ;
-	write_message(&header, VARDATA(bytes));
-	pfree(bytes);
-
-	sent = palloc(sizeof(SentLayout));
-	sent->relation = layout->relation;
-	sent->fingerprint = layout->fingerprint;
-	sent->id = layout->id;
-	sent->subxact = GetCurrentSubTransactionId();
-	MyWrites.layouts = lappend(MyWrites.layouts, sent);
-	MemoryContextSwitchTo(old);
-	return sent->id;
 }
 
 /* A transactional mark: in this transaction, at this place among its rows, H is `watermark`. */
@@ -501,10 +377,10 @@ se_append_watermark(Oid stream, SeTime watermark)
 
 	se_drained_check(stream);
 	header.relation = stream;
-	header.ordinal = MyWrites.next_ordinal++;
+	header.ordinal = se_writes.next_ordinal++;
 	header.body_len = sizeof(watermark);
-	find_latest(stream)->ordinal = header.ordinal;
-	write_message(&header, &watermark);
+	se_writes_latest(stream)->ordinal = header.ordinal;
+	se_writes_message(&header, &watermark);
 }
 
 /*
@@ -518,104 +394,45 @@ se_append_options(Oid job, const char *body, Size len)
 	ListCell   *lc;
 
 	header.relation = job;
-	header.ordinal = MyWrites.next_ordinal++;
+	header.ordinal = se_writes.next_ordinal++;
 	header.body_len = len;
-	foreach(lc, MyWrites.latest)
-		((Latest *) lfirst(lc))->ordinal = header.ordinal;
-	write_message(&header, body);
-}
-
-/* Fill what is the same for every message of the transaction, and write. */
-static void
-write_message(SeMessageHeader *header, const void *body)
-{
-	FirstMessage *first = find_first(header->relation);
-
-	header->version = SE_MESSAGE_VERSION;
-	header->database = MyDatabaseId;
-	header->top_xid = U64FromFullTransactionId(GetTopFullTransactionId());
-	header->first_lsn = first == NULL ? InvalidXLogRecPtr : first->lsn;
-	header->clock = se_clock_is_driven() ? se_clock_now() : 0;
-	if (SE_FAULT_WRONG("wrong-first-lsn"))
-		header->first_lsn = InvalidXLogRecPtr;
-
-	/* Set first: should the process get an error behind the insertion, readers are still woken. */
-	MyWrites.in_use = true;
-	(void) se_message_write(header, body, true);
-	MyWrites.unread += header->body_len;
-	if (MyWrites.unread >= WAKE_EVERY)
-	{
-		se_database_slot_wake_readers(MyDatabaseId, InvalidXLogRecPtr);
-		MyWrites.unread = 0;
-	}
-	if (first == NULL)
-		first = add_first(header->relation, ProcLastRecPtr);
-	first->rows |= header->kind == SE_MESSAGE_ROWS;
-}
-
-static FirstMessage *
-find_first(Oid relation)
-{
-	ListCell   *lc;
-
-	foreach(lc, MyWrites.firsts)
-	{
-		FirstMessage *first = lfirst(lc);
-
-		if (first->relation == relation)
-			return first;
-	}
-	return NULL;
-}
-
-static FirstMessage *
-add_first(Oid relation, XLogRecPtr lsn)
-{
-	MemoryContext old = MemoryContextSwitchTo(writes_memory());
-	FirstMessage *first = palloc(sizeof(FirstMessage));
-
-	first->relation = relation;
-	first->lsn = lsn;
-	first->rows = false;
-	first->subxact = GetCurrentSubTransactionId();
-	MyWrites.firsts = lappend(MyWrites.firsts, first);
-	MemoryContextSwitchTo(old);
-	return first;
+	foreach(lc, se_writes.latest)
+		((SeLatest *) lfirst(lc))->ordinal = header.ordinal;
+	se_writes_message(&header, body);
 }
 
 uint64
 se_append_next_ordinal(void)
 {
-	return MyWrites.next_ordinal;
+	return se_writes.next_ordinal;
 }
 
 void
 se_append_forget_layouts(void)
 {
-	MyWrites.layouts = NIL;
+	se_writes_forget_layouts();
 }
 
 bool
 se_append_has_rows(Oid stream)
 {
-	FirstMessage *first = find_first(stream);
 	dlist_iter	iter;
 
-	dlist_foreach(iter, &MyWrites.buffers)
+	dlist_foreach(iter, &buffers)
 	{
 		RowBuffer  *buffer = dlist_container(RowBuffer, node, iter.cur);
 
 		if (buffer->relation == stream && buffer->nrows > 0)
 			return true;
 	}
-	return first != NULL && first->rows;
+	return se_writes_has_rows(stream);
 }
 
 bool
 se_append_in_use(void)
 {
 	/* a row that waits in a buffer has its ordinal */
-	return MyWrites.next_ordinal > 0;
+	return se_writes.next_ordinal > 0;
 }
 
 /* Write and free all buffers of a subtransaction that is about to end well. */
@@ -624,7 +441,7 @@ write_buffers_of(SubTransactionId subxact)
 {
 	dlist_mutable_iter iter;
 
-	dlist_foreach_modify(iter, &MyWrites.buffers)
+	dlist_foreach_modify(iter, &buffers)
 	{
 		RowBuffer  *buffer = dlist_container(RowBuffer, node, iter.cur);
 
@@ -639,8 +456,10 @@ write_buffers_of(SubTransactionId subxact)
 static void
 forget_writes(void)
 {
-	memset(&MyWrites, 0, sizeof(MyWrites));
-	dlist_init(&MyWrites.buffers);
+	se_writes_forget();
+	buffered = 0;
+	ending = false;
+	dlist_init(&buffers);
 	generation++;
 }
 
@@ -652,12 +471,12 @@ transaction_event(XactEvent event, void *arg)
 		case XACT_EVENT_PRE_COMMIT:
 		case XACT_EVENT_PRE_PREPARE:
 			write_buffers_of(TopSubTransactionId);
-			Assert(dlist_is_empty(&MyWrites.buffers));
-			MyWrites.ending = true;
+			Assert(dlist_is_empty(&buffers));
+			ending = true;
 			break;
 		case XACT_EVENT_COMMIT:
 			/* The transaction is visible already; asynchronous commits come here too. */
-			if (MyWrites.in_use)
+			if (se_writes.in_use)
 				se_database_slot_wake_readers(MyDatabaseId, XactLastCommitEnd);
 			forget_writes();
 			break;
@@ -675,7 +494,6 @@ subtransaction_event(SubXactEvent event, SubTransactionId subxact,
 					 SubTransactionId parent, void *arg)
 {
 	dlist_mutable_iter iter;
-	ListCell   *lc;
 
 	switch (event)
 	{
@@ -683,39 +501,17 @@ subtransaction_event(SubXactEvent event, SubTransactionId subxact,
 			write_buffers_of(subxact);
 			break;
 		case SUBXACT_EVENT_COMMIT_SUB:
-			foreach(lc, MyWrites.layouts)
-			{
-				SentLayout *sent = lfirst(lc);
-
-				if (sent->subxact == subxact)
-					sent->subxact = parent;
-			}
-			foreach(lc, MyWrites.firsts)
-			{
-				FirstMessage *first = lfirst(lc);
-
-				if (first->subxact == subxact)
-					first->subxact = parent;
-			}
+			se_writes_subxact_committed(subxact, parent);
 			break;
 		case SUBXACT_EVENT_ABORT_SUB:
-			dlist_foreach_modify(iter, &MyWrites.buffers)
+			dlist_foreach_modify(iter, &buffers)
 			{
 				RowBuffer  *buffer = dlist_container(RowBuffer, node, iter.cur);
 
 				if (buffer->subxact == subxact)
 					free_buffer(buffer);
 			}
-			foreach(lc, MyWrites.layouts)
-			{
-				if (((SentLayout *) lfirst(lc))->subxact == subxact)
-					MyWrites.layouts = foreach_delete_current(MyWrites.layouts, lc);
-			}
-			foreach(lc, MyWrites.firsts)
-			{
-				if (((FirstMessage *) lfirst(lc))->subxact == subxact)
-					MyWrites.firsts = foreach_delete_current(MyWrites.firsts, lc);
-			}
+			se_writes_subxact_aborted(subxact);
 			break;
 		default:
 			break;
