@@ -35,10 +35,10 @@ typedef struct Known
 	TransactionId xmax;
 	CommandId	curcid;
 	uint64		completions;
-}			Known;
+} Known;
 
-static bool is_known(const Known * known, Oid view, Snapshot snapshot);
-static void look_up(Known * known, Oid view, Oid type, Snapshot snapshot);
+static bool is_known(const Known *known, Oid view, Snapshot snapshot);
+static void look_up(Known *known, Oid view, Oid type, Snapshot snapshot);
 static void check_type(Oid view, Oid type);
 
 SE_FUNCTION_INFO_V1(stream_engine_is_final);
@@ -59,7 +59,7 @@ stream_engine_is_final(PG_FUNCTION_ARGS)
 
 /* No transaction has ended between two snapshots with the same number of ends; 0 says nothing. */
 static bool
-is_known(const Known * known, Oid view, Snapshot snapshot)
+is_known(const Known *known, Oid view, Snapshot snapshot)
 {
 	return known->view == view && snapshot->snapXactCompletionCount != 0 &&
 		known->completions == snapshot->snapXactCompletionCount && known->xmin == snapshot->xmin &&
@@ -67,7 +67,7 @@ is_known(const Known * known, Oid view, Snapshot snapshot)
 }
 
 static void
-look_up(Known * known, Oid view, Oid type, Snapshot snapshot)
+look_up(Known *known, Oid view, Oid type, Snapshot snapshot)
 {
 	known->view = InvalidOid;
 	if (!se_jobs_exists(view))

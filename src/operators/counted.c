@@ -8,13 +8,13 @@
 
 #include "operators/counted.h"
 
-static void apply(const SeCounted * counted, const SeBatch *batch, const int *rows,
+static void apply(const SeCounted *counted, const SeBatch *batch, const int *rows,
 				  SeEntry **entries, char **accs, int n);
-static bool is_nth(const SeCounted * counted, char *acc);
+static bool is_nth(const SeCounted *counted, char *acc);
 
 /* Rows are applied up to the one that would change a group that is due. */
 void
-se_counted_apply(const SeCounted * counted, const SeBatch *batch, const int *rows,
+se_counted_apply(const SeCounted *counted, const SeBatch *batch, const int *rows,
 				 SeEntry **entries, char **accs, int n, SeEntry **due)
 {
 	int			from = 0;
@@ -47,7 +47,7 @@ se_counted_apply(const SeCounted * counted, const SeBatch *batch, const int *row
 }
 
 static void
-apply(const SeCounted * counted, const SeBatch *batch, const int *rows,
+apply(const SeCounted *counted, const SeBatch *batch, const int *rows,
 	  SeEntry **entries, char **accs, int n)
 {
 	for (int i = 0; i < n; i++)
@@ -57,7 +57,7 @@ apply(const SeCounted * counted, const SeBatch *batch, const int *rows,
 
 /* One more row of a group. */
 static bool
-is_nth(const SeCounted * counted, char *acc)
+is_nth(const SeCounted *counted, char *acc)
 {
 	return ++se_agg_emit_header(counted->set, acc)->rows % counted->every == 0;
 }

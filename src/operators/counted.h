@@ -16,14 +16,14 @@ typedef struct SeCounted
 	int64		every;			/* rows; 0 = nothing is counted */
 	void		(*emit) (void *arg, SeEntry *entry);
 	void	   *arg;
-}			SeCounted;
+} SeCounted;
 
 /*
  * accs[i] is the payload of entries[i], the group of row rows[i]. What is emitted is the
  * group as its n-th row leaves it, whatever rows follow; all else is stale. `due` has room
  * for n entries.
  */
-extern void se_counted_apply(const SeCounted * counted, const SeBatch *batch, const int *rows,
+extern void se_counted_apply(const SeCounted *counted, const SeBatch *batch, const int *rows,
 							 SeEntry **entries, char **accs, int n, SeEntry **due);
 
 #endif							/* SE_COUNTED_H */

@@ -63,7 +63,7 @@ typedef struct SeGroupHeld
 	char	  **accs;
 	Datum	   *out_values;
 	bool	   *out_nulls;
-}			SeGroupHeld;
+} SeGroupHeld;
 
 static const uint8 record_prefix[1] = {SE_STATE_VERSION};
 
@@ -75,14 +75,14 @@ static void group_held_snapshot(SeOperator *op, SeSnapshotWriter *writer);
 static Size group_held_rewrite(SeOperator *op, const void *record, Size len);
 static void group_held_restore(SeOperator *op, const void *record, Size len);
 static void group_held_restored(SeOperator *op);
-static void apply_rows(SeGroupHeld * agg, SeBatch *batch, int from, int to);
-static void need_rows(SeGroupHeld * agg, int n);
-static void reach(SeGroupHeld * agg, SeTime h);
-static SeTime next_boundary(const SeGroupHeld * agg);
-static void emit_stale(SeGroupHeld * agg);
+static void apply_rows(SeGroupHeld *agg, SeBatch *batch, int from, int to);
+static void need_rows(SeGroupHeld *agg, int n);
+static void reach(SeGroupHeld *agg, SeTime h);
+static SeTime next_boundary(const SeGroupHeld *agg);
+static void emit_stale(SeGroupHeld *agg);
 static void emit_group(void *arg, SeEntry *entry);
-static void read_meta(SeGroupHeld * agg, SeRecordReader *reader);
-static void publish(SeGroupHeld * agg);
+static void read_meta(SeGroupHeld *agg, SeRecordReader *reader);
+static void publish(SeGroupHeld *agg);
 
 static const SeOperatorOps group_held_ops = {
 	.name = "group aggregate",
@@ -151,7 +151,7 @@ group_held_push(SeOperator *op, int input, SeBatch *batch)
 }
 
 static void
-apply_rows(SeGroupHeld * agg, SeBatch *batch, int from, int to)
+apply_rows(SeGroupHeld *agg, SeBatch *batch, int from, int to)
 {
 	SeOperatorEnv *env = agg->op.env;
 	SeCounted	counted = {agg->set, agg->home, &agg->stale, agg->node->emit.every, emit_group, agg};
@@ -179,7 +179,7 @@ apply_rows(SeGroupHeld * agg, SeBatch *batch, int from, int to)
 }
 
 static void
-need_rows(SeGroupHeld * agg, int n)
+need_rows(SeGroupHeld *agg, int n)
 {
 	MemoryContext old;
 	int			nkeys = Max(agg->keys->n, 1);
@@ -206,7 +206,7 @@ group_held_watermark(SeOperator *op, int input, SeTime h)
 }
 
 static void
-reach(SeGroupHeld * agg, SeTime h)
+reach(SeGroupHeld *agg, SeTime h)
 {
 	if (h >= agg->boundary)
 		emit_stale(agg);
@@ -219,7 +219,7 @@ reach(SeGroupHeld * agg, SeTime h)
 
 /* The first watermark after the one reached that emits; that of the end does in any case. */
 static SeTime
-next_boundary(const SeGroupHeld * agg)
+next_boundary(const SeGroupHeld *agg)
 {
 	const SeEmit *emit = &agg->node->emit;
 	SeTime		aligned;
@@ -249,7 +249,7 @@ group_held_timer(SeOperator *op, SeTime now)
 }
 
 static void
-emit_stale(SeGroupHeld * agg)
+emit_stale(SeGroupHeld *agg)
 {
 	SeEntry    *entry;
 
@@ -357,7 +357,7 @@ group_held_restore(SeOperator *op, const void *record, Size len)
 }
 
 static void
-read_meta(SeGroupHeld * agg, SeRecordReader *reader)
+read_meta(SeGroupHeld *agg, SeRecordReader *reader)
 {
 	agg->meta_saved = se_record_u32(reader);
 	agg->snapshots = Max(agg->snapshots, agg->meta_saved);
@@ -386,7 +386,7 @@ group_held_restored(SeOperator *op)
 }
 
 static void
-publish(SeGroupHeld * agg)
+publish(SeGroupHeld *agg)
 {
 	agg->op.state_bytes = se_arena_bytes(agg->home->arena) + agg->home->live_bytes;
 	agg->op.state_entries = agg->home->table->nused;

@@ -39,7 +39,7 @@ typedef struct Emission
 {
 	SeWindowAgg *agg;
 	SeSlice    *slice;
-}			Emission;
+} Emission;
 
 static bool fire(SeWindowAgg *agg, SeTime t);
 static bool emit_stale(SeWindowAgg *agg, SeSlice *slice);
