@@ -112,6 +112,24 @@ SELECT e, string_agg(format('%s[%s,%s)%s,%s,%s', coalesce(name, 'null'), b, e, c
 SELECT e, string_agg(format('%s[%s,%s)%s,%s,%s', coalesce(name, 'null'), b, e, c, s, d), ' ' ORDER BY name) FROM win_062 GROUP BY e ORDER BY e;
 SELECT e, string_agg(format('%s[%s,%s)%s,%s,%s', coalesce(name, 'null'), b, e, c, s, d), ' ' ORDER BY name) FROM win_064 GROUP BY e ORDER BY e;
 
+-- WIN-038: three rows of a key, whatever their times; what is not full never fires
+CREATE FOREIGN TABLE c (key text, v int, ts timestamp OPTIONS (event_time 'true')) SERVER stream_engine OPTIONS (watermark 'ts');
+CREATE MATERIALIZED VIEW win_038 WITH (stream_engine.continuous) AS SELECT key, sum(v) AS s, count(*) AS c, window_id FROM c, count_window(3) GROUP BY key, window_id;
+INSERT INTO c VALUES ('key2', 1, ms(3999)), ('key2', 2, ms(3000)), ('key2', 3, ms(20)), ('key1', 1, ms(20)), ('key1', 2, ms(999));
+REFRESH MATERIALIZED VIEW win_038;
+SELECT * FROM win_038 ORDER BY window_id, key;
+SELECT stream_engine.stop('win_038');
+SELECT stream_engine.wait_state('win_038', 'stopped');
+SELECT stream_engine.start('win_038');
+INSERT INTO c VALUES ('key1', 2, ms(998));
+REFRESH MATERIALIZED VIEW win_038;
+SELECT * FROM win_038 ORDER BY window_id, key;
+INSERT INTO c VALUES ('key2', 4, ms(1)), ('key2', 5, ms(2)), ('key2', 5, ms(3)), ('key2', 6, ms(4)), ('key1', 3, ms(5)), ('key2', 10, ms(6)), ('key2', 20, ms(7)),
+    ('key1', 2, ms(8)), ('key1', 2, ms(9));
+SELECT stream_engine.emit_watermark('c', 'infinity');
+REFRESH MATERIALIZED VIEW win_038;
+SELECT * FROM win_038 ORDER BY window_id, key;
+
 -- WIN-040: an hour's greatest value, once its hour is over
 CREATE FOREIGN TABLE f (ts timestamp OPTIONS (event_time 'true'), foo int) SERVER stream_engine OPTIONS (watermark 'ts - interval ''5 minutes''');
 CREATE MATERIALIZED VIEW win_040 WITH (stream_engine.continuous) AS SELECT window_start, max(foo) AS m FROM f, tumble(ts, '1 hour') GROUP BY window_start;

@@ -23,6 +23,8 @@ INSERT INTO kinds VALUES
     ('tumbled', 'SELECT window_start, k, count(*) AS c, sum(v) AS s, count(DISTINCT v) AS d FROM s, tumble(ts, ''5 seconds'') GROUP BY window_start, k'),
     ('hopped', 'SELECT window_start, window_end, count(*) AS c, string_agg(id::text, '','') AS ids FROM s, hop(ts, ''3 seconds'', ''10 seconds'') GROUP BY window_start, window_end'),
     ('cumulated', 'SELECT window_start, window_end, k, max(note) AS m, avg(v) AS a FROM s, cumulate(ts, ''2 seconds'', ''8 seconds'') GROUP BY window_start, window_end, k'),
+    ('counted', 'SELECT k, window_id, count(*) AS c, sum(v) AS s, string_agg(id::text, '','') AS ids FROM s, count_window(40, 7) GROUP BY k, window_id'),
+    ('full', 'SELECT window_id, max(note) AS m, avg(v) AS a FROM s, count_window(9) GROUP BY window_id'),
     ('expanded', 'SELECT id, window_start FROM s, hop(ts, ''1 second'', ''3 seconds'')');
 \set ECHO errors
 \t on

@@ -5,6 +5,8 @@ CREATE FOREIGN TABLE readings (id int, at timestamptz OPTIONS (event_time 'true'
 CREATE MATERIALIZED VIEW per_hour WITH (stream_engine.continuous) AS
     SELECT window_start, id, count(*) AS n, sum(v) AS total
     FROM readings, tumble(at, interval '1 hour') GROUP BY window_start, window_end, id;
+CREATE MATERIALIZED VIEW per_two WITH (stream_engine.continuous, stream_engine.emit_partial) AS
+    SELECT id, window_id, count(*) AS n, sum(v) AS total FROM readings, count_window(3, 2) GROUP BY id, window_id;
 CREATE MATERIALIZED VIEW per_id WITH (stream_engine.continuous) AS
     SELECT id, count(*) AS n FROM readings GROUP BY id;
 
@@ -19,4 +21,7 @@ REFRESH MATERIALIZED VIEW per_hour;
 REFRESH MATERIALIZED VIEW per_id;
 SELECT window_start, count(*) AS groups, sum(n) AS rows, sum(total) AS total FROM per_hour GROUP BY 1 ORDER BY 1;
 SELECT count(*) AS groups, sum(n) AS rows FROM per_id;
+-- The rest of 3,000 keys at the end of the input, batch by batch: 4 rows of 2,000 of them, 3 of the others.
+REFRESH MATERIALIZED VIEW per_two;
+SELECT window_id, n, count(*) AS groups, sum(total) AS total FROM per_two GROUP BY 1, 2 ORDER BY 1, 2;
 SELECT stream_engine.test_fault_clear();

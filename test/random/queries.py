@@ -298,8 +298,42 @@ def sessions(rng, table):
                  f"SELECT {', '.join(select_oracle)} FROM {twin}{tail}", late, "session" + (" " + options.split("'")[1] if options else ""), options, always)
 
 
+def counted(rng, table):
+    """GROUP BY windows of so many rows of a key, by their numbers in order of arrival."""
+    filter_ = where(rng)
+    size = rng.choice([1, 2, 3, 5, 8, 13, 40, 100])
+    slide = rng.choice([size, size, 1, rng.randint(1, size), rng.randint(1, 2 * size)])
+    partial = rng.random() < 0.4
+    keys = rng.sample(KEYS, rng.choice([0, 1, 1, 1, 2]))
+    items = keys + ["window_id"]
+    rng.shuffle(items)
+    select_view = [f"{item} AS g{i}" for i, item in enumerate(items) if rng.random() < 0.85]
+    select_oracle = list(select_view)
+    for i in range(rng.randint(0 if select_view else 1, 5)):
+        view, oracle = aggregate(rng, True)
+        select_view.append(f"{view} AS a{i}")
+        select_oracle.append(f"{oracle} AS a{i}")
+    above = f"window_id % 3 <> {rng.randint(0, 2)}" if rng.random() < 0.15 else ""
+    tail = f" GROUP BY {', '.join(items)}" + (f" HAVING {rng.choice(HAVING)}" if rng.random() < 0.2 else "")
+    over = f"PARTITION BY {', '.join(keys)} " if keys else ""
+    numbered = (f"(SELECT *, row_number() OVER ({over}ORDER BY arrival) AS rn, count(*) OVER ({over}) AS total "
+                f"FROM (SELECT * FROM {table.twin} WHERE NOT is_mark) j{filter_}) x")
+    if partial:
+        member = f"rn > (window_id + 1) * {slide} - {size} AND rn <= (window_id + 1) * {slide}"
+    else:
+        member = f"rn > window_id * {slide} AND rn <= window_id * {slide} + {size} AND window_id * {slide} + {size} <= total"
+    twin = f"{numbered}, generate_series(0, (total - 1) / {slide}) window_id WHERE {member}" + (f" AND {above}" if above else "")
+    call = f"count_window({size})" if slide == size and rng.random() < 0.8 else f"count_window({size}, {slide})"
+    where_view = " AND ".join(([f"({filter_[7:]})"] if filter_ else []) + ([above] if above else []))
+    return Query(f"SELECT {', '.join(select_view)} FROM {table.name}, {call}{' WHERE ' + where_view if where_view else ''}{tail}",
+                 f"SELECT {', '.join(select_oracle)} FROM {twin}{tail}", "SELECT 0, 0", "count partial" if partial else "count",
+                 ", stream_engine.emit_partial" if partial else "", not partial)
+
+
 def choose(rng, table):
     pick = rng.random()
+    if rng.random() < 0.1:
+        return counted(rng, table)
     if pick < 0.15:
         return sessions(rng, table)
     if pick < 0.55:
