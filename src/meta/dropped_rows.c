@@ -4,7 +4,7 @@
  *
  * A count is the sum over the rows of its stream and reason. One row would make writers wait for each other until they
  * commit, and a row per transaction would grow for ever; so a session adds to any row that nobody has locked, and makes
- * a new one if there is none: there are as many as sessions ever counted at the same time.
+ * a new one if there is none: there are about as many as sessions ever counted at the same time.
  */
 #include "postgres.h"
 
