@@ -58,6 +58,7 @@ typedef struct SeBatch
 	/* a tick mark met in the log: processing time has reached it. Such a batch has no rows. SE_TIME_MIN = none */
 	SeTime		tick;
 	bool		idle;			/* its source is idle; a batch with rows never is */
+	bool		by_clock;		/* no row and no watermark mark has moved wm_end, but the clock may have */
 
 	/* memory for values by reference, reset by se_batch_reset */
 	MemoryContext arena;

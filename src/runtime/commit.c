@@ -273,6 +273,7 @@ finish(SeTask *task, const Stand *stand, bool full, int64 took)
 	if (full)
 		task->resuming = !SE_FAULT_WRONG("wrong-no-commit-after-output");
 	task->dirty = task->resuming;
+	task->by_clock = true;
 
 	XLByteToSeg(task->restart_lsn, old_segment, wal_segment_size);
 	XLByteToSeg(stand->restart_lsn, new_segment, wal_segment_size);

@@ -27,6 +27,10 @@
 /* Long enough to hide the cost of a transaction, short enough to notice a request. */
 #define ROUND_US 10000
 
+/* The longest that a window without rows, which the clock has closed, is not yet known to be final. */
+#define FINAL_MS 10000
+
+static bool final_is_wanted(const SeTask *task);
 static bool resume(SeTask *task);
 static SeRoundOutcome poll_sources(SeTask *task);
 static bool poll_one(SeTask *task, SeChainSource *source, bool *more);
@@ -51,11 +55,23 @@ se_round_run(SeTask *task)
 
 	if (task->env.state_touched || task->chain->sink->rows_in != task->sink_rows)
 		task->dirty = true;
-	if (task->windowed && se_task_final_to(task) > task->final_to)
+	if (task->windowed && se_task_final_to(task) > task->final_to && final_is_wanted(task))
 		task->dirty = true;
 	SE_FAULT_POINT("round-before-commit");
 	se_worker_commit();
 	return outcome;
+}
+
+/*
+ * Is it worth a commit that windows are final which hold nothing? Where the clock alone moves the watermark that would be
+ * one at every tick, for each view of an idle server; so now and then is enough, or when somebody waits.
+ */
+static bool
+final_is_wanted(const SeTask *task)
+{
+	return !task->by_clock ||
+		pg_atomic_read_u64(&task->slot->wanted_lsn) > pg_atomic_read_u64(&task->slot->reflected_lsn) ||
+		TimestampDifferenceExceeds(task->last_commit, GetCurrentTimestamp(), FINAL_MS);
 }
 
 /*
@@ -197,6 +213,7 @@ poll_one(SeTask *task, SeChainSource *source, bool *more)
 	if (batch->wm_end > source->watermark)
 	{
 		source->watermark = batch->wm_end;
+		task->by_clock &= batch->by_clock;
 		se_op_watermark(next, source->next_input, batch->wm_end);
 	}
 	if (batch->tick != SE_TIME_MIN)

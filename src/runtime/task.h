@@ -55,6 +55,7 @@ typedef struct SeTask
 	bool		windowed;		/* groups have windows, which become final … */
 	int64		lateness;		/* … so long after their end, µs */
 	SeTime		final_to;		/* as of the last commit */
+	bool		by_clock;		/* since then nothing but the clock has moved the watermark */
 
 	/* dataflow */
 	MemoryContext memory;		/* as long as the worker */

@@ -104,6 +104,7 @@ typedef struct LogSource
 	SeTime		proctime;
 	SeTime		active;			/* proctime of the last sign of life; see take_idle() */
 	bool		idle;
+	bool		said;			/* a watermark mark was met in this poll */
 	SeTime		tick;			/* met but not given out yet; SE_TIME_MIN = none */
 	XLogRecPtr	tick_lsn;		/* where its mark begins */
 	bool		inside;			/* of the transaction that commits at commit_lsn */
@@ -232,6 +233,7 @@ log_source_poll(SeSource *source, SeBatch *batch, Snapshot snapshot)
 	error_context_stack = &context;
 
 	log->borrowed = false;
+	log->said = false;
 	log->nkept = 0;
 	if (log->kept != NULL && log->max_kept < batch->capacity)
 	{
@@ -243,6 +245,7 @@ log_source_poll(SeSource *source, SeBatch *batch, Snapshot snapshot)
 		se_watermark_unpin(log->watermark);
 	batch->wm_end = log->h;
 	batch->idle = log->idle && batch->nrows == 0;
+	batch->by_clock = batch->nrows == 0 && !log->said;
 	if (source->env != NULL)
 		source->env->current_batch = NULL;
 
@@ -567,6 +570,7 @@ take_mark(LogSource *log)
 		case SE_MARK_WATERMARK:
 			if (!log->node->by_proctime && !SE_FAULT_WRONG("wrong-watermark-mark-swallowed"))
 				log->h = Max(log->h, se_message_mark_time(header, log->message.body));
+			log->said = true;
 			show_life(log, header->clock != 0 ? header->clock : log->message.commit_time);
 			break;
 		case SE_MARK_TICK:
