@@ -29,6 +29,7 @@
 #include "access/xlog.h"
 #include "base/job_slot.h"
 #include "ddl/ddl_internal.h"
+#include "ddl/side_options.h"
 #include "ddl/view_options.h"
 #include "ddl/view_settings.h"
 #include "fmgr.h"
@@ -125,6 +126,7 @@ fit(SeUtility *utility, const SeJobMeta *job, List *options)
 				 errmsg("the options of continuous view \"%s\" cannot be changed like this", get_rel_name(job->job)),
 				 errdetail("With them the view would keep its state in another way."),
 				 errhint("Create another view with the options you want, and drop this one.")));
+	se_side_options_apply(utility, job->job, job->definition, options, after);
 	se_result_table_give_key(utility, job->job, after, query_of(job));
 }
 

@@ -20,6 +20,7 @@
 #include "commands/defrem.h"
 #include "commands/explain.h"
 #include "ddl/ddl_internal.h"
+#include "ddl/side_options.h"
 #include "ddl/view_options.h"
 #include "ddl/view_settings.h"
 #include "executor/executor.h"
@@ -86,6 +87,7 @@ create(SeUtility *utility, void *arg)
 
 	parts = se_result_table_create(utility, stmt->into, query, graph, storage_options);
 	insert_job(&parts, options, !stmt->into->skipData);
+	se_side_options_apply(utility, parts.table, parts.definition, options, graph);
 	se_start_position(parts.table, graph,
 					  strcmp(se_view_options_value(options, "start"), "earliest") == 0);
 	if (se_first_row_is_due(graph))

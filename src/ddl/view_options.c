@@ -12,6 +12,7 @@
 #include <limits.h>
 
 #include "commands/defrem.h"
+#include "ddl/side_options.h"
 #include "ddl/view_options.h"
 #include "flow/emit.h"
 #include "funcapi.h"
@@ -73,6 +74,11 @@ static const Option options_table[] = {
 	{
 		"restart", OPTION_CHOICE, "exponential", SE_OPTION_CREATE | SE_OPTION_ALTER, 0, 0, 0, "exponential, none",
 		"After an error that no row causes the view starts again, with growing delays, or stays failed."
+	},
+	{
+		"late_output", OPTION_TEXT, NULL, SE_OPTION_CREATE | SE_OPTION_ALTER, 0, 0, 0, NULL,
+		"Table that keeps rows which are late for all their windows; it is created if it does not exist.",
+		se_side_options_normal_form, "text"
 	},
 	{
 		"emit", OPTION_TEXT, NULL, SE_OPTION_CREATE, 0, 0, 0, NULL,

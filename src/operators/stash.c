@@ -12,9 +12,15 @@
 #include "state/key_group.h"
 #include "utils/memutils.h"
 
+/* Flags of the saved bytes. */
+#define STASH_ENDED	1
+#define STASH_WHOLE	2
+
+static void write_text(StringInfo out, const char *text);
 static bool is_busy(const SeStash *stash);
 static bool go_on(SeStash *stash);
 static void keep(SeStash *stash, const SeBatch *batch, int from);
+static void keep_whole(SeStash *stash, SeBatch *to, const SeBatch *from, int first);
 static void keep_row(SeBatch *to, const SeBatch *from, int row);
 static bool is_left_out(SeStash *stash, const SeBatch *batch, int row);
 static bool is_own(SeStash *stash, SeBatch *batch, int row);
@@ -129,11 +135,24 @@ keep(SeStash *stash, const SeBatch *batch, int from)
 
 		for (int row = from; row < batch->nrows; row++)
 			keep_row(kept, batch, row);
+		if (stash->op->env->side != NULL)
+			keep_whole(stash, kept, batch, from);
 		kept->wm_end = batch->wm_end;
 		stash->batches = lappend(stash->batches, kept);
 		MemoryContextSwitchTo(old);
 	}
 	stash->watermark = Max(stash->watermark, batch->wm_end);
+}
+
+/* Should a row turn out to be late, or to fail, it is wanted as it was written. In stash->memory. */
+static void
+keep_whole(SeStash *stash, SeBatch *to, const SeBatch *from, int first)
+{
+	SeSide	   *side = stash->op->env->side;
+
+	to->whole = palloc0(sizeof(char *) * to->nrows);
+	for (int row = 0; row < to->nrows; row++)
+		to->whole[row] = side->whole(side, from, first + row);
 }
 
 static void
@@ -169,17 +188,21 @@ keep_row(SeBatch *to, const SeBatch *from, int row)
 }
 
 /*
- * 8 watermark to reach, 1 input ended, 4 batches; per batch 8 watermark behind it,
- * 4 rows; per row 8 event time, 8 stamp, 8 + 8 place, per column 1 null flag, value.
+ * 8 watermark to reach, 1 flags (1 input ended, 2 rows are there whole), 4 batches; per batch 8 watermark behind it,
+ * 4 rows; per row 8 event time, 8 stamp, 8 + 8 place, per column 1 null flag, value; flag 2: 4 length (0 = none) and
+ * that many bytes, the stream's row as jsonb text.
  */
 void
 se_stash_write(const SeStash *stash, StringInfo out)
 {
 	int			from = stash->next_row;
+	bool		whole = false;
 	ListCell   *lc;
 
 	se_record_put_i64(out, stash->watermark);
-	se_record_put_u8(out, stash->end);
+	foreach(lc, stash->batches)
+		whole |= ((const SeBatch *) lfirst(lc))->whole != NULL;
+	se_record_put_u8(out, (stash->end ? STASH_ENDED : 0) | (whole ? STASH_WHOLE : 0));
 	se_record_put_u32(out, (uint32) list_length(stash->batches));
 	foreach(lc, stash->batches)
 	{
@@ -203,13 +226,33 @@ se_stash_write(const SeStash *stash, StringInfo out)
 					se_value_write_any(out, se_batch_values(batch, row)[c], attr->attbyval, attr->attlen,
 									   se_value_enum_type(attr->atttypid));
 			}
+			if (whole)
+				write_text(out, batch->whole ? batch->whole[row] : NULL);
 		}
 		from = 0;
 	}
 }
 
+static void
+write_text(StringInfo out, const char *text)
+{
+	uint32		len = text ? strlen(text) : 0;
+
+	se_record_put_u32(out, len);
+	appendBinaryStringInfo(out, text ? text : "", len);
+}
+
+/* NULL if it is empty; in the current context. */
+static char *
+read_text(SeRecordReader *reader)
+{
+	uint32		len = se_record_u32(reader);
+
+	return len == 0 ? NULL : pnstrdup(se_record_bytes(reader, len), len);
+}
+
 static SeBatch *
-read_batch(SeStash *stash, SeRecordReader *reader)
+read_batch(SeStash *stash, SeRecordReader *reader, bool whole)
 {
 	TupleDesc	input = stash->input;
 	SeTime		wm_end = se_record_i64(reader);
@@ -221,6 +264,8 @@ read_batch(SeStash *stash, SeRecordReader *reader)
 		se_record_corrupted();
 	batch = se_batch_new(stash->memory, input, Max((int) nrows, 1));
 	batch->wm_end = wm_end;
+	if (whole)
+		batch->whole = palloc0(sizeof(char *) * Max((int) nrows, 1));
 	for (uint32 i = 0; i < nrows; i++)
 	{
 		int			row = batch->nrows;
@@ -241,6 +286,8 @@ read_batch(SeStash *stash, SeRecordReader *reader)
 			se_batch_values(batch, row)[c] = null ? (Datum) 0 :
 				se_value_read_any(reader, attr->attbyval, attr->attlen, se_value_enum_type(attr->atttypid));
 		}
+		if (whole)
+			batch->whole[row] = read_text(reader);
 		MemoryContextSwitchTo(old);
 		if (is_own(stash, batch, row) && !is_left_out(stash, batch, row))
 			batch->nrows++;
@@ -280,7 +327,7 @@ void
 se_stash_read(SeStash *stash, SeRecordReader *reader)
 {
 	uint32		nbatches;
-	uint8		end;
+	uint8		flags;
 	MemoryContext old;
 
 	stash->batches = NIL;
@@ -288,12 +335,12 @@ se_stash_read(SeStash *stash, SeRecordReader *reader)
 	MemoryContextReset(stash->memory);
 	old = MemoryContextSwitchTo(stash->memory);
 	stash->watermark = se_record_i64(reader);
-	end = se_record_u8(reader);
-	if (end > 1)
+	flags = se_record_u8(reader);
+	if (flags > (STASH_ENDED | STASH_WHOLE))
 		se_record_corrupted();
-	stash->end = end != 0;
+	stash->end = (flags & STASH_ENDED) != 0;
 	nbatches = se_record_u32(reader);
 	for (uint32 i = 0; i < nbatches; i++)
-		stash->batches = lappend(stash->batches, read_batch(stash, reader));
+		stash->batches = lappend(stash->batches, read_batch(stash, reader, (flags & STASH_WHOLE) != 0));
 	MemoryContextSwitchTo(old);
 }

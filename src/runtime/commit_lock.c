@@ -18,6 +18,7 @@
 #include "base/fault.h"
 #include "miscadmin.h"
 #include "runtime/restart.h"
+#include "runtime/side.h"
 #include "runtime/task.h"
 #include "runtime/worker_env.h"
 #include "storage/lmgr.h"
@@ -33,6 +34,10 @@
 #define LONGEST_PAUSE_MS 10000
 /* Longer waits than this many tries are worth an entry in job_errors. */
 #define TELL_TRIES 2
+
+/* The lock that was not to be had. */
+static Oid	wanted = InvalidOid;
+static const char *wanted_name = NULL;
 
 static bool take_lock(SeTask *task);
 static void tell(SeTask *task, int tries, int pause);
@@ -77,7 +82,15 @@ take_lock(SeTask *task)
 
 	PG_TRY();
 	{
+		wanted = task->job;
+		wanted_name = task->name;
 		LockRelationOid(task->job, RowExclusiveLock);
+		if (OidIsValid(se_side_writes_into(task)))
+		{
+			wanted = se_side_writes_into(task);
+			wanted_name = "the table of its late rows";
+			LockRelationOid(wanted, RowExclusiveLock);
+		}
 	}
 	PG_CATCH();
 	{
@@ -142,7 +155,7 @@ describe_holders(SeTask *task, char *text, size_t size)
 		const LockInstanceData *lock = &locks->locks[i];
 
 		if (lock->locktag.locktag_type != LOCKTAG_RELATION || lock->locktag.locktag_field1 != MyDatabaseId ||
-			lock->locktag.locktag_field2 != task->job)
+			lock->locktag.locktag_field2 != wanted)
 			continue;
 		if (lock->holdMask & excluding)
 		{
@@ -153,15 +166,15 @@ describe_holders(SeTask *task, char *text, size_t size)
 			waiter = lock->pid;
 	}
 	if (holder > 0 && others > 0)
-		snprintf(text, size, "cannot commit while process %d and %d more hold a lock on %s", holder, others, task->name);
+		snprintf(text, size, "cannot commit while process %d and %d more hold a lock on %s", holder, others, wanted_name);
 	else if (holder > 0)
-		snprintf(text, size, "cannot commit while process %d holds a lock on %s", holder, task->name);
+		snprintf(text, size, "cannot commit while process %d holds a lock on %s", holder, wanted_name);
 	else if (holder == 0)
-		snprintf(text, size, "cannot commit while a prepared transaction holds a lock on %s", task->name);
+		snprintf(text, size, "cannot commit while a prepared transaction holds a lock on %s", wanted_name);
 	else if (waiter > 0)
-		snprintf(text, size, "cannot commit while process %d waits for a lock on %s", waiter, task->name);
+		snprintf(text, size, "cannot commit while process %d waits for a lock on %s", waiter, wanted_name);
 	else
-		snprintf(text, size, "cannot commit while another session holds a lock on %s", task->name);
+		snprintf(text, size, "cannot commit while another session holds a lock on %s", wanted_name);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(memory);
 }

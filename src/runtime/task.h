@@ -64,6 +64,7 @@ typedef struct SeTask
 	SeChain    *chain;
 	SeStore    *store;
 	List	   *skip;			/* SePlace *: rows a person told us to leave out */
+	const char *late_output_asked;	/* what the option says now; what is in effect may be another */
 	struct SeTaskSide *side;	/* late and failing rows (side.c); NULL: the view has no option about them */
 	List	   *left_out;		/* rows that failed after they were stored (side.c); outlives a restore */
 

@@ -14,6 +14,7 @@
 #include "base/settings.h"
 #include "catalog/pg_class.h"
 #include "meta/jobs.h"
+#include "meta/late_output.h"
 #include "meta/options.h"
 #include "meta/positions.h"
 #include "miscadmin.h"
@@ -23,6 +24,7 @@
 #include "runtime/worker_env.h"
 #include "state/value.h"
 #include "storage/lmgr.h"
+#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/dsa.h"
 #include "utils/guc.h"
@@ -36,7 +38,7 @@ static bool lock_sources(SeTask *task, const SeJobMeta *meta);
 static void read_options(SeTask *task, const SeJobMeta *meta);
 static void refuse_restart(const SeTask *task);
 static void make_area(SeTask *task);
-static void make_side(SeTask *task, const SeJobMeta *meta);
+static void make_side(SeTask *task, const SeJobMeta *meta, const SeGraph *graph);
 static void open_sources(SeTask *task);
 static void restore_state(SeTask *task);
 static void ask_for_ticks(SeTask *task);
@@ -68,7 +70,7 @@ se_task_setup(SeTask *task)
 	se_plan_check_definition(meta->definition);
 	se_plan_check_functions(graph);
 	make_area(task);
-	make_side(task, meta);
+	make_side(task, meta, graph);
 	task->chain = se_chain_new(graph, &task->env);
 	open_sources(task);
 	restore_state(task);
@@ -99,7 +101,10 @@ read_meta(SeTask *task)
 		task->name = quote_qualified_identifier(get_namespace_name(get_rel_namespace(task->job)),
 												get_rel_name(task->job));
 	if (meta != NULL)
+	{
+		task->late_output_asked = se_jobs_option(meta, "late_output");
 		take_over_options(task, meta);
+	}
 	MemoryContextSwitchTo(old);
 	se_worker_commit_own();
 	return task->name != NULL ? meta : NULL;
@@ -209,15 +214,33 @@ make_area(SeTask *task)
 					   (Size) (task->env.state_limit + task->env.state_limit / 2 + 16 * 1024 * 1024));
 }
 
+/* Rows are kept whole: the owner of the view, who is the current user, must still be allowed to read them. */
+static void
+check_may_read(const SeGraph *graph)
+{
+	ListCell   *cell;
+
+	foreach(cell, graph->streams)
+	{
+		if (pg_class_aclcheck(lfirst_oid(cell), GetUserId(), ACL_SELECT) != ACLCHECK_OK)
+			aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_FOREIGN_TABLE, get_rel_name(lfirst_oid(cell)));
+	}
+}
+
 /* Where late and failing rows go. */
 static void
-make_side(SeTask *task, const SeJobMeta *meta)
+make_side(SeTask *task, const SeJobMeta *meta, const SeGraph *graph)
 {
 	const char *on_error = se_jobs_option(meta, "on_error");
+	const char *late_output = se_jobs_option(meta, "late_output");
+	const char *asked = task->late_output_asked;
+	bool		pending = late_output != NULL && (asked == NULL || strcmp(late_output, asked) != 0);
 
 	se_side_begin(task, on_error == NULL || strcmp(on_error, "stop") == 0 ? SE_ON_ERROR_STOP :
 				  strcmp(on_error, "skip") == 0 ? SE_ON_ERROR_SKIP : SE_ON_ERROR_DEAD_LETTER,
-				  InvalidOid);
+				  se_late_output_find(meta->definition, late_output, pending));
+	if (se_side_keeps_rows(task))
+		check_may_read(graph);
 }
 
 /*
