@@ -76,7 +76,7 @@ static const Option options_table[] = {
 		"After an error that no row causes the view starts again, with growing delays, or stays failed."
 	},
 	{
-		"late_output", OPTION_TEXT, NULL, SE_OPTION_CREATE | SE_OPTION_ALTER, 0, 0, 0, NULL,
+		"late_output", OPTION_TEXT, "none", SE_OPTION_CREATE | SE_OPTION_ALTER, 0, 0, 0, NULL,
 		"Table that keeps rows which are late for all their windows; it is created if it does not exist.",
 		se_side_options_normal_form, "text"
 	},
