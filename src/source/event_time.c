@@ -49,7 +49,7 @@ se_event_time_limit(const SeStreamInfo *info)
 {
 	SeTime		limit;
 
-	if (info->max_future < 0)
+	if (info->max_future < 0 || SE_FAULT_WRONG("wrong-future-let-in"))
 		return DT_NOEND - 1;
 	if (pg_add_s64_overflow(se_clock_now(), info->max_future, &limit) || !IS_VALID_TIMESTAMP(limit))
 		return DT_NOEND - 1;

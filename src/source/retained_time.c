@@ -328,7 +328,8 @@ count_batch(const SeBatch *batch, void *arg)
 	{
 		SeTime		ts = batch->event_time[row];
 
-		if (DatumGetBool(se_batch_values(batch, row)[0]) || TIMESTAMP_NOT_FINITE(ts))
+		if ((DatumGetBool(se_batch_values(batch, row)[0]) && !SE_FAULT_WRONG("wrong-passed-row-is-late")) ||
+			TIMESTAMP_NOT_FINITE(ts))
 			continue;
 		count_row(lateness, ts >= lateness->newest ? 0 : lateness->newest - ts);
 		lateness->newest = Max(lateness->newest, ts);
