@@ -272,7 +272,7 @@ place_row(SeCountAgg *agg, SeBatch *batch, int i)
 		piece->waits = true;
 		agg->full[agg->nfull++] = (SeCountFull)
 		{
-			entry, 0, agg->rows[i]
+			entry, 0
 		};
 	}
 }
@@ -295,7 +295,7 @@ place_overlapping(SeCountAgg *agg, SeBatch *batch, int i)
 	{
 		agg->full[agg->nfull++] = (SeCountFull)
 		{
-			agg->entries[i], key->piece, agg->rows[i]
+			agg->entries[i], key->piece
 		};
 		if (key->waiting < 0)
 			key->waiting = key->piece;
@@ -370,11 +370,11 @@ finish_pieces(SeCountAgg *agg, SeBatch *batch)
 		se_table_touch_rows(agg->home->table, agg->pending_entries, n);
 		se_agg_set_apply(agg->set, agg->home, batch, agg->pending_rows, agg->pending_accs, n);
 	}
+	/* What fails now is no row's fault, and goes on failing without it. */
+	env->current_batch = NULL;
 	for (int i = 0; i < nfull; i++)
-	{
-		env->current_row = agg->full[i].row;
 		se_count_window_look(agg, &agg->full[i]);
-	}
+	env->current_batch = batch;
 	env->current_row = row;
 }
 

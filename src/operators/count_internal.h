@@ -64,7 +64,6 @@ typedef struct SeCountFull
 {
 	SeEntry    *entry;			/* the piece, if windows do not overlap; else the key's anchor */
 	int64		piece;
-	int			row;			/* of the batch: the one that filled it */
 } SeCountFull;
 
 typedef enum SeCountEnd

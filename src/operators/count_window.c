@@ -295,21 +295,15 @@ emit_window(SeCountAgg *agg, SeEntry *entry, int64 window, char *acc)
 void
 se_count_window_flush(SeCountAgg *agg)
 {
-	SeOperatorEnv *env = agg->op.env;
-	const SeBatch *batch = env->current_batch;
-	int			row = env->current_row;
 	MemoryContext old;
 
 	if (agg->out->nrows == 0)
 		return;
 	SE_FAULT_POINT("count-emit");
 	CHECK_FOR_INTERRUPTS();
-	env->current_batch = NULL;
 	old = MemoryContextSwitchTo(agg->outer);
 	agg->out->wm_end = agg->op.watermark_out;
 	se_op_emit(&agg->op, agg->out);
 	se_batch_reset(agg->out);
 	MemoryContextSwitchTo(old);
-	env->current_batch = batch;
-	env->current_row = row;
 }
