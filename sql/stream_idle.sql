@@ -76,6 +76,12 @@ CREATE TABLE anew AS SELECT row_number() OVER () AS n, event_time, wm, "row" FRO
 SELECT event_time, wm, "row" FROM once ORDER BY n;
 SELECT count(*) FROM (SELECT event_time, wm, "row" FROM once WHERE "row" <> 'tick' EXCEPT ALL SELECT event_time, wm, "row" FROM anew) d;
 
+-- Positions that an older release stored say nothing of idleness; bytes that no release wrote are refused.
+SELECT event_time, wm, "row" FROM stream_engine.test_source('adv', set_byte(substring(:'start'::bytea FOR 64), 1, 1), 100) LIMIT 3;
+SELECT * FROM stream_engine.test_source('adv', set_byte(:'start'::bytea, 1, 1), 100);
+SELECT * FROM stream_engine.test_source('adv', set_byte(set_byte(substring(:'start'::bytea FOR 64), 1, 1), 2, 2), 100);
+SELECT * FROM stream_engine.test_source('adv', substring(:'start'::bytea FOR 70), 100);
+
 -- A stream that never had a row: idle from the first tick on, but there is no watermark to advance.
 CREATE FOREIGN TABLE never (ts timestamptz OPTIONS (event_time 'true')) SERVER stream_engine
   OPTIONS (watermark 'ts', idle_timeout '1 minute', idle_action 'advance');

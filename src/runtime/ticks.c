@@ -35,6 +35,13 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
+/* For whom an idle mark was last written: what its slot said then. */
+typedef struct Marked
+{
+	uint64		generation;
+	uint64		active;
+} Marked;
+
 static void write_idle(SeTime now);
 static bool seems_idle(SeJobSlot *slot, SeTime now);
 static int64 interval_needed(void);
@@ -80,20 +87,22 @@ se_ticks_write(void)
 static void
 write_idle(SeTime now)
 {
-	static uint64 *marked = NULL;	/* by slot: its `active` when a mark was last written for it */
+	static Marked *marked = NULL;	/* by slot */
 	List	   *streams = NIL;
 
 	if (marked == NULL)
-		marked = MemoryContextAllocZero(TopMemoryContext, sizeof(uint64) * se_max_jobs);
+		marked = MemoryContextAllocZero(TopMemoryContext, sizeof(Marked) * se_max_jobs);
 	for (int i = 0; i < se_max_jobs; i++)
 	{
 		SeJobSlot  *slot = se_job_slot_at(i);
 		Oid			stream = (Oid) pg_atomic_read_u64(&slot->stream);
 		uint64		active = pg_atomic_read_u64(&slot->active);
 
-		if (!seems_idle(slot, now) || marked[i] == active)
+		if (!seems_idle(slot, now) ||
+			(marked[i].generation == slot->generation && marked[i].active == active))
 			continue;
-		marked[i] = active;
+		marked[i].generation = slot->generation;
+		marked[i].active = active;
 		if (!list_member_oid(streams, stream))
 			(void) se_mark_write(SE_MARK_IDLE, stream, 0, 0, &now, sizeof(now), false, NULL);
 		streams = lappend_oid(streams, stream);
