@@ -14,7 +14,7 @@ ALTER MATERIALIZED VIEW v SET (stream_engine.on_error = stop, stream_engine.chec
 INSERT INTO s VALUES (1, '2024-01-03');
 SELECT stream_engine.test_fault_wait('options-met');
 SELECT * FROM shown;
-SELECT stream_engine.test_fault_clear();
+SELECT stream_engine.test_fault_clear('options-met');
 REFRESH MATERIALIZED VIEW v;
 SELECT * FROM shown;
 SELECT * FROM v;
@@ -46,7 +46,7 @@ INSERT INTO s VALUES (1, '2024-01-05');
 SELECT stream_engine.test_fault_wait('round-begin');
 ALTER MATERIALIZED VIEW v RESET (stream_engine.on_error);
 SELECT stream_engine.stop('v');
-SELECT stream_engine.test_fault_clear();
+SELECT stream_engine.test_fault_clear('round-begin');
 SELECT stream_engine.wait_state('v', 'stopped');
 ALTER MATERIALIZED VIEW v SET (stream_engine.on_error = stop);
 SELECT * FROM shown;
@@ -67,3 +67,41 @@ COMMIT;
 REFRESH MATERIALIZED VIEW w;
 SELECT * FROM shown;
 SELECT * FROM w ORDER BY k;
+
+-- A worker that begins anew before the mark computes what comes before it under the old options: 14 is late, 18 no more.
+CREATE MATERIALIZED VIEW late WITH (stream_engine.continuous) AS
+  SELECT window_start, window_end, array_agg(k ORDER BY k) AS ks FROM s, tumble(at, interval '1 hour') GROUP BY window_start, window_end;
+INSERT INTO s VALUES (10, '2024-02-01 12:10'), (11, '2024-02-01 13:10');
+REFRESH MATERIALIZED VIEW late;
+SELECT stream_engine.test_fault_set('source-poll', 'wait');
+INSERT INTO s VALUES (12, '2024-02-01 12:30');
+SELECT stream_engine.test_fault_wait('source-poll', 3);
+BEGIN;
+INSERT INTO s VALUES (13, '2024-02-01 14:10'), (14, '2024-02-01 13:30');
+ALTER MATERIALIZED VIEW late SET (stream_engine.allowed_lateness = '1 hour');
+INSERT INTO s VALUES (15, '2024-02-01 14:30'), (16, '2024-02-01 12:40');
+COMMIT;
+INSERT INTO s VALUES (17, '2024-02-01 15:10'), (18, '2024-02-01 14:30'), (19, '2024-02-01 13:30');
+SELECT count(pg_terminate_backend(pid)) FROM stream_engine.jobs WHERE view = 'late'::regclass;
+DO $$ BEGIN WHILE NOT (SELECT failures > 0 FROM stream_engine.jobs WHERE view = 'late'::regclass) LOOP PERFORM pg_sleep(0.01); END LOOP; END $$;
+SELECT stream_engine.test_fault_clear('source-poll');
+REFRESH MATERIALIZED VIEW late;
+SELECT * FROM late ORDER BY 1;
+SELECT late_rows, options, next_options FROM stream_engine.jobs WHERE view = 'late'::regclass;
+
+-- What cannot be altered: the query cannot do it, or the state would be kept in another way.
+CREATE MATERIALIZED VIEW hops WITH (stream_engine.continuous) AS
+  SELECT window_end, count(*) FROM s, hop(at, interval '1 hour', interval '3 hours') GROUP BY window_end;
+ALTER MATERIALIZED VIEW hops SET (stream_engine.emit = on_update);
+ALTER MATERIALIZED VIEW v SET (stream_engine.allowed_lateness = '1 hour');
+CREATE MATERIALIZED VIEW ends WITH (stream_engine.continuous) AS
+  SELECT count(*) FROM s, tumble(at, interval '1 hour') GROUP BY window_end;
+ALTER MATERIALIZED VIEW ends SET (stream_engine.emit = on_update);
+-- An index of the user that is unique over the key becomes the key.
+CREATE MATERIALIZED VIEW own WITH (stream_engine.continuous) AS
+  SELECT k, window_end, count(*) FROM s, tumble(at, interval '1 hour') GROUP BY k, window_end;
+CREATE UNIQUE INDEX mine ON own (window_end, k) NULLS NOT DISTINCT;
+ALTER MATERIALIZED VIEW own SET (stream_engine.emit = 'early 10 minutes');
+DROP INDEX mine;
+SELECT relname, relreplident FROM pg_class WHERE relname IN ('own', 'late') ORDER BY 1;
+SELECT indexrelid::regclass FROM pg_index WHERE indrelid IN ('own'::regclass, 'late'::regclass) ORDER BY 1;

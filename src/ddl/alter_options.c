@@ -39,7 +39,9 @@
 #include "meta/positions.h"
 #include "meta/table.h"
 #include "miscadmin.h"
+#include "nodes/makefuncs.h"
 #include "nodes/parsenodes.h"
+#include "nodes/value.h"
 #include "plan/plan.h"
 #include "rewrite/rewriteHandler.h"
 #include "utils/guc.h"
@@ -49,7 +51,7 @@
 SE_FUNCTION_INFO_V1(stream_engine_options_in_effect);
 
 static List *apply(List *options, List *changes);
-static void fit(SeUtility *utility, const SeJobMeta *job, List *options);
+static List *fit(SeUtility *utility, const SeJobMeta *job, List *options);
 static Query *query_of(const SeJobMeta *job);
 static bool has_no_worker(const SeJobMeta *job);
 static void give_to_position(Oid view, const SeOptionsMark *mark);
@@ -69,11 +71,11 @@ se_alter_options(SeUtility *utility, Oid view, List *changes)
 				(errcode(ERRCODE_UNDEFINED_OBJECT),
 				 errmsg("relation with OID %u is not a continuous view", view)));
 	options = apply(job->options, changes);
-	mark.options = se_options_moved(options);
-	changed = !se_options_equal(mark.options, se_options_moved(job->options));
+	changed = !se_options_equal(se_options_moved(options), se_options_moved(job->options));
 	if (changed && se_jobs_identity_is_ours(job))
-		fit(utility, job, options);
+		options = fit(utility, job, options);
 
+	mark.options = se_options_moved(options);
 	mark.lsn = GetXLogInsertRecPtr();
 	if (has_no_worker(job))
 		give_to_position(view, &mark);
@@ -102,8 +104,11 @@ apply(List *options, List *changes)
 	return options;
 }
 
-/* The query must be able to do it, the state must stay readable, and a result that becomes updating gets its key. */
-static void
+/*
+ * The query must be able to do it, and the state must stay readable. A result that becomes updating gets its key, and
+ * stays updating. Returns the options that do.
+ */
+static List *
 fit(SeUtility *utility, const SeJobMeta *job, List *options)
 {
 	SeGraph    *before;
@@ -115,8 +120,13 @@ fit(SeUtility *utility, const SeJobMeta *job, List *options)
 	GetUserIdAndSecContext(&user, &security);
 	SetUserIdAndSecContext(se_view_owner(job->job), security | SECURITY_RESTRICTED_OPERATION);
 	se_view_settings_apply(job->settings);
-	after = se_plan_definition(job->definition, job->job, options);
 	before = se_plan_definition(job->definition, job->job, job->options);
+	after = se_plan_definition(job->definition, job->job, options);
+	if (before->sink->mode == SE_MODE_UPSERT && after->sink->mode == SE_MODE_APPEND)
+	{
+		options = lappend(options, makeDefElem(SE_OPTION_UPDATING, (Node *) makeString("true"), -1));
+		after = se_plan_definition(job->definition, job->job, options);
+	}
 	AtEOXact_GUC(false, nest_level);
 	SetUserIdAndSecContext(user, security);
 
@@ -128,6 +138,7 @@ fit(SeUtility *utility, const SeJobMeta *job, List *options)
 				 errhint("Create another view with the options you want, and drop this one.")));
 	se_side_options_apply(utility, job->job, job->definition, options, after);
 	se_result_table_give_key(utility, job->job, after, query_of(job));
+	return options;
 }
 
 static Query *

@@ -81,17 +81,17 @@ static const Option options_table[] = {
 		se_side_options_normal_form, "text"
 	},
 	{
-		"emit", OPTION_TEXT, NULL, SE_OPTION_CREATE, 0, 0, 0, NULL,
+		"emit", OPTION_TEXT, NULL, SE_OPTION_CREATE | SE_OPTION_ALTER, 0, 0, 0, NULL,
 		"When results come: on_close, on_update, early <interval> [processing], every <n> rows, late <interval>.",
 		normal_emit, "list"
 	},
 	{
-		"allowed_lateness", OPTION_TEXT, "0", SE_OPTION_CREATE, 0, 0, 0, NULL,
+		"allowed_lateness", OPTION_TEXT, "0", SE_OPTION_CREATE | SE_OPTION_ALTER, 0, 0, 0, NULL,
 		"How long after its end a window still takes late rows, whose results then change.",
 		normal_lateness, "interval"
 	},
 	{
-		"emit_partial", OPTION_BOOL, "false", SE_OPTION_CREATE, 0, 0, 0, NULL,
+		"emit_partial", OPTION_BOOL, "false", SE_OPTION_CREATE | SE_OPTION_ALTER, 0, 0, 0, NULL,
 		"Count windows come after every slide, with the last rows up to their size, and the rest when the input ends."
 	},
 	{

@@ -32,6 +32,7 @@ typedef struct SeEmit
 	int64		every;			/* rows, 0 = none */
 	int64		late;			/* µs between results of late rows; 0 = at once */
 	int64		lateness;		/* µs: allowed_lateness */
+	bool		kept;			/* results changed under earlier options: rows stay such that are updated */
 } SeEmit;
 
 /*
@@ -58,7 +59,7 @@ extern char *se_emit_length(int64 usecs);
 static inline bool
 se_emit_is_updating(const SeEmit *emit)
 {
-	return emit->on_update || emit->early > 0 || emit->every > 0 || emit->lateness > 0;
+	return emit->on_update || emit->early > 0 || emit->every > 0 || emit->lateness > 0 || emit->kept;
 }
 
 /* Do rows of groups without a window come now and then only, not with each commit? */

@@ -11,6 +11,7 @@
 /* What decides which rows a result has, and not only when it has them or how much that may cost. */
 static const char *const moved[] = {
 	"allowed_lateness", "emit", "emit_partial", "late_output", "on_error", "retention", "state_ttl", "ttl_delete",
+	SE_OPTION_UPDATING,
 };
 
 bool

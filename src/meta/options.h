@@ -12,6 +12,12 @@
 #include "base/se.h"
 #include "nodes/pg_list.h"
 
+/*
+ * Not a person's to give: an ALTER has taken back options under which results changed. Rows of
+ * the result may be early ones still, so they stay such that are found by their key and updated.
+ */
+#define SE_OPTION_UPDATING "updating"
+
 /* Does the option count from a place in the log on? */
 extern bool se_options_is_moved(const char *name);
 

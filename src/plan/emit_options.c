@@ -8,6 +8,7 @@
  */
 #include "postgres.h"
 
+#include "meta/options.h"
 #include "nodes/parsenodes.h"
 #include "nodes/value.h"
 #include "optimizer/optimizer.h"
@@ -44,6 +45,7 @@ se_emit_options_read(SePlan *plan)
 
 	se_emit_parse(se_plan_option(plan, "emit"), emit);
 	se_emit_parse_lateness(se_plan_option(plan, "allowed_lateness"), emit);
+	emit->kept = se_plan_option(plan, SE_OPTION_UPDATING) != NULL;
 	if (!emit->given && emit->lateness == 0)
 		return;
 	if (!plan->grouped)
