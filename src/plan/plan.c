@@ -211,12 +211,15 @@ result_key_columns(SePlan *plan)
 					 errmsg("the window is missing in the SELECT list"),
 					 errdetail("With these options rows of this view are updated when their group changes, and are found by their keys and their window."),
 					 errhint("Add %s to the SELECT list, or leave stream_engine.emit and stream_engine.allowed_lateness out.",
-							 ((Var *) lfirst(key))->varattno == SE_WINDOW_START_ATTR ? "window_start" : "window_end")));
+							 ((Var *) lfirst(key))->varattno == SE_WINDOW_START_ATTR ? "window_start" : "window_end"),
+					 se_plan_key_position(plan, lfirst(key))));
 		if (found < 0)
 			ereport(ERROR,
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 					 errmsg("GROUP BY key is missing in the SELECT list"),
 					 errdetail("Rows of this view are updated when their group changes, and are found by their keys."),
+					 se_emit_is_updating(&plan->emit) ?
+					 errhint("Add the key to the SELECT list, or leave stream_engine.emit and stream_engine.allowed_lateness out.") :
 					 errhint("Add the key to the SELECT list, or group by a time window, whose rows are never updated."),
 					 se_plan_key_position(plan, lfirst(key))));
 		columns = lappend_int(columns, found);
