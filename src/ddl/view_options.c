@@ -15,6 +15,7 @@
 #include "ddl/side_options.h"
 #include "ddl/view_options.h"
 #include "flow/emit.h"
+#include "flow/ttl.h"
 #include "funcapi.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
@@ -49,6 +50,7 @@ typedef struct Option
 
 static char *normal_emit(const char *text);
 static char *normal_lateness(const char *text);
+static char *normal_ttl(const char *text);
 
 static const Option options_table[] = {
 	{
@@ -93,6 +95,15 @@ static const Option options_table[] = {
 	{
 		"emit_partial", OPTION_BOOL, "false", SE_OPTION_CREATE | SE_OPTION_ALTER, 0, 0, 0, NULL,
 		"Count windows come after every slide, with the last rows up to their size, and the rest when the input ends."
+	},
+	{
+		"state_ttl", OPTION_TEXT, "never", SE_OPTION_CREATE | SE_OPTION_ALTER, 0, 0, 0, NULL,
+		"A group without a window is forgotten so long after its last row: <interval> [on <event time column>].",
+		normal_ttl, "interval"
+	},
+	{
+		"ttl_delete", OPTION_BOOL, "false", SE_OPTION_CREATE | SE_OPTION_ALTER, 0, 0, 0, NULL,
+		"When a group is forgotten its row of the result is deleted."
 	},
 	{
 		"parallelism", OPTION_INT, "1", SE_OPTION_CREATE | SE_OPTION_ALTER, 0, 1, 1, NULL,
@@ -312,6 +323,15 @@ normal_lateness(const char *text)
 
 	se_emit_parse_lateness(text, &emit);
 	return se_emit_print_lateness(&emit);
+}
+
+static char *
+normal_ttl(const char *text)
+{
+	SeTtlOption option;
+
+	se_ttl_parse(text, &option);
+	return se_ttl_print(&option);
 }
 
 static const char *

@@ -136,6 +136,8 @@ add_node(StringInfo text, const SeNode *node)
 			{
 				const SeGroupAggNode *agg = (const SeGroupAggNode *) node;
 
+				if (agg->ttl != SE_TTL_NONE)
+					appendStringInfo(text, "ttl %d time %d\n", (int) agg->ttl, agg->time_column);
 				add_key_types(text, linitial(node->inputs), agg->keys, agg->key_eq);
 				add_calls(text, agg->calls);
 				break;

@@ -154,6 +154,14 @@ typedef struct SeCountAggNode
 	List	   *calls;			/* SeAggCall *: none SERIAL or distinct; mergeable or replayed if windows overlap */
 } SeCountAggNode;
 
+/* By which clock groups are forgotten that nothing was written to for a while. */
+typedef enum SeTtl
+{
+	SE_TTL_NONE = 0,			/* they never are */
+	SE_TTL_EVENT,				/* event times of rows, and the watermark */
+	SE_TTL_PROCESSING			/* proctime() of rows, and ticks */
+} SeTtl;
+
 /* One row per group, kept up to date; output: keys, aggregates. */
 typedef struct SeGroupAggNode
 {
@@ -162,6 +170,10 @@ typedef struct SeGroupAggNode
 	List	   *key_eq;			/* Oid */
 	List	   *calls;			/* SeAggCall * */
 	SeEmit		emit;			/* no early, no every: with each commit */
+	SeTtl		ttl;
+	int64		ttl_usecs;		/* since the last write */
+	bool		ttl_delete;		/* the row of a forgotten group is deleted */
+	int			time_column;	/* ttl: event time, or proctime(), of a row */
 } SeGroupAggNode;
 
 typedef struct SeTableSinkNode

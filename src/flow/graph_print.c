@@ -212,6 +212,12 @@ print_group_agg(Printer *printer, const SeGroupAggNode *node)
 	appendStringInfoString(printer->out, "Group Aggregate\n");
 	print_emit(printer, &node->emit);
 	print_keys(printer, linitial(node->node.inputs), node->keys);
+	if (node->ttl != SE_TTL_NONE)
+	{
+		begin_line(printer, node->ttl_delete ? "Deleted" : "Forgotten");
+		appendStringInfo(printer->out, "%s after the last row by %s\n", se_emit_length(node->ttl_usecs),
+						 column_name(linitial(node->node.inputs), node->time_column));
+	}
 	print_calls(printer, &node->node, list_length(node->keys), node->calls);
 }
 

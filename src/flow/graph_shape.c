@@ -75,6 +75,8 @@ se_graph_shape(const SeGraph *graph)
 		{
 			const SeGroupAggNode *agg = (const SeGroupAggNode *) node;
 
+			if (agg->ttl != SE_TTL_NONE)
+				appendStringInfo(&text, "ttl %d\n", (int) agg->ttl);
 			add_keys(&text, linitial(node->inputs), agg->keys, agg->key_eq);
 		}
 		add_calls(&text, se_graph_calls(node));

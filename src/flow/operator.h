@@ -45,6 +45,14 @@ typedef struct SeOperatorEnv
 	bool		over_limit;		/* state_limit was exceeded: no restart will help */
 
 	/*
+	 * Work that is done a part at each commit. commit_wanted: there is some, so a commit is to follow although no
+	 * row came. unreflected: until it is done the result does not show all that was read. The task clears both before
+	 * it calls prepare; whoever has something left then, or in snapshot, sets them again.
+	 */
+	bool		commit_wanted;
+	bool		unreflected;
+
+	/*
 	 * The row whose expressions are being evaluated, for the error context: its batch and number. NULL while no user
 	 * code of a row can run.
 	 */

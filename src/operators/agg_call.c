@@ -340,7 +340,11 @@ se_agg_fn_reset(const SeAggSlot *slot, SeAggHome *home, char *acc)
 			se_agg_replay_reset(slot->fn, home, (SeReplayAcc *) acc);
 			break;
 		default:
-			elog(ERROR, "internal states cannot be begun anew");
+			/* What is alive stays in the memory of the home until that is freed. */
+			((SeSerialAcc *) acc)->status = SE_AGG_FRESH;
+			((SeSerialAcc *) acc)->live = (Datum) 0;
+			((SeSerialAcc *) acc)->serialized.used = 0;
+			break;
 	}
 }
 

@@ -23,6 +23,7 @@
 
 static void write_put(SeAggSet *set, SeAggHome *home, SeEntry *entry, StringInfo one, StringInfo out);
 static SeEntry *replaced_entry(SeAggSet *set, SeAggHome *home, uint32 index, const Datum *values, const bool *nulls);
+static void write_contents(SeAggSet *set, SeAggHome *home, SeEntry *entry, StringInfo out);
 static bool is_own(SeAggSet *set, SeAggHome *home, uint32 hash, const Datum *values, const bool *nulls);
 
 void
@@ -149,34 +150,37 @@ se_agg_home_snapshot(SeAggSet *set, SeAggHome *home, SeOperator *op,
 static void
 write_put(SeAggSet *set, SeAggHome *home, SeEntry *entry, StringInfo one, StringInfo out)
 {
-	char	   *acc = se_entry_payload(home->table, entry);
-
 	resetStringInfo(one);
 	if (entry->flags & SE_ENTRY_USED)
-	{
-		uint64		rows = home->updating ? se_agg_emit_header(set, acc)->rows : 0;
-
-		se_record_put_u8(one, (entry->flags & SAVED_FLAGS) | (rows > 0 ? SE_SAVED_COUNTED : 0));
-		se_table_write_key(home->table, entry, one);
-		if (rows > 0)
-			se_record_put_varint(one, rows);
-		if (home->header_saved > 0)
-			appendBinaryStringInfo(one, acc + set->payload_size + home->header_unsaved, (int) home->header_saved);
-		for (int i = 0; i < set->ncalls; i++)
-		{
-			SeAggSlot  *slot = &set->slots[i];
-
-			if (slot->fn == NULL)
-				se_native_save(slot, acc, one);
-			else
-				se_agg_fn_save(slot, acc, one);
-			if (home->singly && slot->method == SE_AGG_REPLAY)
-				se_agg_replay_save_all(slot, acc, one);
-		}
-	}
+		write_contents(set, home, entry, one);
 	se_record_put_varint(out, entry->index);
 	se_record_put_varint(out, one->len);
 	appendBinaryStringInfo(out, one->data, one->len);
+}
+
+static void
+write_contents(SeAggSet *set, SeAggHome *home, SeEntry *entry, StringInfo out)
+{
+	char	   *acc = se_entry_payload(home->table, entry);
+	uint64		rows = home->updating ? se_agg_emit_header(set, acc)->rows : 0;
+
+	se_record_put_u8(out, (entry->flags & SAVED_FLAGS) | (rows > 0 ? SE_SAVED_COUNTED : 0));
+	se_table_write_key(home->table, entry, out);
+	if (rows > 0)
+		se_record_put_varint(out, rows);
+	if (home->header_saved > 0)
+		appendBinaryStringInfo(out, acc + set->payload_size + home->header_unsaved, (int) home->header_saved);
+	for (int i = 0; i < set->ncalls; i++)
+	{
+		SeAggSlot  *slot = &set->slots[i];
+
+		if (slot->fn == NULL)
+			se_native_save(slot, acc, out);
+		else
+			se_agg_fn_save(slot, acc, out);
+		if (home->singly && slot->method == SE_AGG_REPLAY)
+			se_agg_replay_save_all(slot, acc, out);
+	}
 }
 
 /* The index of the next entry of a PUT, and a reader of its contents. */
@@ -278,6 +282,29 @@ replaced_entry(SeAggSet *set, SeAggHome *home, uint32 index, const Datum *values
 	se_agg_set_reset(set, home, acc);
 	memset(acc + set->payload_size, 0, table->payload_size - set->payload_size);
 	return entry;
+}
+
+SeEntry *
+se_agg_home_move(SeAggSet *set, SeAggHome *from, SeEntry *entry, SeAggHome *to)
+{
+	StringInfoData contents;
+	SeRecordReader reader;
+	SeEntry    *moved;
+
+	for (int i = 0; i < set->ncalls; i++)
+	{
+		if (set->slots[i].fn != NULL && set->slots[i].method == SE_AGG_SERIAL)
+			se_agg_fn_serialize(&set->slots[i], from, se_entry_payload(from->table, entry));
+	}
+	initStringInfo(&contents);
+	write_contents(set, from, entry, &contents);
+	reader = se_record_reader(contents.data, contents.len);
+	read_put(set, to, to->table->nentries, &reader, 0);
+	moved = se_table_entry(to->table, to->table->nentries - 1);
+	se_table_touch_rows(to->table, &moved, 1);
+	se_agg_home_remove(from, entry);
+	pfree(contents.data);
+	return moved;
 }
 
 /* The group decides which unit's an entry is. */

@@ -95,6 +95,13 @@ extern SeAggHome *se_agg_home_new_singly(SeAggSet *set, SeKeys *keys, int group_
 /* The entry is gone, and so says the next snapshot. */
 extern void se_agg_home_remove(SeAggHome *home, SeEntry *entry);
 
+/*
+ * An entry of such a home goes to another one like it, whole: what is saved of the
+ * operator's header comes along, the rest of it is zeroes. In a round: it may call serial
+ * functions. The current context receives garbage.
+ */
+extern SeEntry *se_agg_home_move(SeAggSet *set, SeAggHome *from, SeEntry *entry, SeAggHome *to);
+
 /* accs[i] is the payload of the group of row rows[i]. */
 extern void se_agg_set_apply(SeAggSet *set, SeAggHome *home, const SeBatch *batch,
 							 const int *rows, char **accs, int n);

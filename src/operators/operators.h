@@ -18,5 +18,6 @@ extern SeOperator *se_session_agg_new(const SeSessionAggNode *node, SeOperatorEn
 extern SeOperator *se_count_agg_new(const SeCountAggNode *node, SeOperatorEnv *env);
 extern SeOperator *se_group_agg_new(const SeGroupAggNode *node, SeOperatorEnv *env);
 extern SeOperator *se_group_held_new(const SeGroupAggNode *node, SeOperatorEnv *env);
+extern SeOperator *se_group_ttl_new(const SeGroupAggNode *node, SeOperatorEnv *env);
 
 #endif							/* SE_OPERATORS_H */

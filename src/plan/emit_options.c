@@ -19,7 +19,6 @@
 static void refuse_without_groups(const SePlan *plan);
 static void check_windowed(const SePlan *plan);
 static void check_unwindowed(const SePlan *plan);
-static bool groups_by_window(const SePlan *plan);
 
 /* The value of one of the view's options, NULL if it has not been given. */
 const char *
@@ -61,7 +60,7 @@ se_emit_options_read(SePlan *plan)
 				 errmsg("stream_engine.emit cannot have on_update together with %s", emit->early > 0 ? "early" : "every"),
 				 errdetail("With on_update each commit shows all changes, so nothing is left to come earlier."),
 				 errhint("Leave one of them out.")));
-	if (groups_by_window(plan))
+	if (se_plan_groups_by_window(plan))
 		check_windowed(plan);
 	else
 		check_unwindowed(plan);
@@ -124,8 +123,8 @@ check_unwindowed(const SePlan *plan)
 }
 
 /* Does GROUP BY name a column of the window function? */
-static bool
-groups_by_window(const SePlan *plan)
+bool
+se_plan_groups_by_window(const SePlan *plan)
 {
 	ListCell   *lc;
 

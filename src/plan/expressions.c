@@ -249,15 +249,24 @@ se_expr_window_var(SePlan *plan, int attr)
 Var *
 se_expr_time_var(SePlan *plan)
 {
-	Var		   *var = NULL;
-	Relation	rel;
-	Form_pg_attribute attr;
+	return plan->by_proctime ? se_expr_proctime_var(plan) : se_expr_event_time_var(plan);
+}
 
-	if (plan->by_proctime)
-		return makeVar(plan->stream_rti, SE_COLUMN_PROCTIME, TIMESTAMPTZOID, -1, InvalidOid, 0);
-	rel = table_open(plan->stream->relation, AccessShareLock);
-	attr = TupleDescAttr(RelationGetDescr(rel), plan->stream->event_time - 1);
-	var = makeVar(plan->stream_rti, attr->attnum, attr->atttypid, attr->atttypmod, attr->attcollation, 0);
+Var *
+se_expr_proctime_var(SePlan *plan)
+{
+	return makeVar(plan->stream_rti, SE_COLUMN_PROCTIME, TIMESTAMPTZOID, -1, InvalidOid, 0);
+}
+
+/* The stream's event time column. */
+Var *
+se_expr_event_time_var(SePlan *plan)
+{
+	Relation	rel = table_open(plan->stream->relation, AccessShareLock);
+	Form_pg_attribute attr = TupleDescAttr(RelationGetDescr(rel), plan->stream->event_time - 1);
+	Var		   *var = makeVar(plan->stream_rti, attr->attnum, attr->atttypid, attr->atttypmod,
+							  attr->attcollation, 0);
+
 	table_close(rel, NoLock);
 	return var;
 }
@@ -407,6 +416,7 @@ se_expr_stream_attnos(SePlan *plan)
 	attnos_walker((Node *) plan->quals, &context);
 	attnos_walker(plan->query->havingQual, &context);
 	attnos_walker((Node *) plan->gap, &context);
+	attnos_walker((Node *) plan->ttl_time, &context);
 	if (plan->window_rti != 0 && !plan->counted)
 		context.attnos = list_append_unique_int(context.attnos, plan->by_proctime ? SE_COLUMN_PROCTIME :
 												plan->stream->event_time);

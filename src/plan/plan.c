@@ -49,6 +49,7 @@ se_plan_query(Query *query, const char *source_text, Oid result_table, List *opt
 	se_supported_check_targets(plan);
 	se_emit_options_read(plan);
 	se_count_check_option(plan);
+	se_ttl_options_read(plan);
 
 	step = se_step_source(plan);
 	step = plan->grouped ? se_translate_agg(plan, step) : translate_rows(plan, step);
@@ -63,6 +64,8 @@ se_plan_query(Query *query, const char *source_text, Oid result_table, List *opt
 	graph->views = plan->views;
 	if (plan->by_proctime && plan->grouped)
 		graph->tick_interval = SE_TICK_FINEST;
+	if (plan->ttl_tick != 0)
+		graph->tick_interval = plan->ttl_tick;
 	graph->fingerprint = se_graph_fingerprint(graph, plan->identity->data);
 	graph->shape = se_graph_shape(graph);
 	return graph;

@@ -52,6 +52,11 @@ typedef struct SePlan
 	List	   *group_clause;	/* SortGroupClause: GROUP BY, or DISTINCT */
 
 	SeEmit		emit;			/* when results come (emit_options.c) */
+	SeTtl		ttl;			/* when groups are forgotten (ttl_options.c) */
+	int64		ttl_usecs;
+	bool		ttl_delete;
+	Var		   *ttl_time;		/* canonical: the time of a row */
+	int64		ttl_tick;		/* SeGraph.tick_interval; 0 = by event time */
 
 	List	   *group_keys;		/* canonical: what identifies a row of an updated result */
 
@@ -111,6 +116,10 @@ extern void se_count_adapt_call(const SePlan *plan, SeAggCall *call);
 extern void se_emit_options_read(SePlan *plan);
 extern int64 se_emit_options_tick(const SePlan *plan);
 extern const char *se_plan_option(const SePlan *plan, const char *name);
+extern bool se_plan_groups_by_window(const SePlan *plan);
+
+/* ttl_options.c: the options that say when groups are forgotten */
+extern void se_ttl_options_read(SePlan *plan);
 
 /* expressions.c */
 extern void se_expressions_canonicalise(SePlan *plan);
@@ -122,6 +131,8 @@ extern bool se_expr_uses_only(const void *expr, int rti);
 extern List *se_expr_stream_attnos(SePlan *plan);
 extern Var *se_expr_window_var(SePlan *plan, int attr);
 extern Var *se_expr_time_var(SePlan *plan);
+extern Var *se_expr_event_time_var(SePlan *plan);
+extern Var *se_expr_proctime_var(SePlan *plan);
 extern bool se_expr_is_hashable(const SortGroupClause *clause);
 extern const char *se_expr_column_name(SePlan *plan, const Var *column);
 

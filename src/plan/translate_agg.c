@@ -46,6 +46,7 @@ typedef struct Grouping
 	List	   *above;			/* conditions on windows, checked on finished groups */
 } Grouping;
 
+static void keep_groups_apart(const Grouping *grouping);
 static void read_windows(SePlan *plan, Grouping *grouping);
 static bool follows_from_window(SePlan *plan, const Grouping *grouping, void *expr);
 static void read_keys(SePlan *plan, Grouping *grouping);
@@ -88,6 +89,8 @@ se_translate_agg(SePlan *plan, SeStep *input)
 		grouping.calls = lappend(grouping.calls,
 								 se_agg_call_make(plan, lfirst(lc), foreach_current_index(lc)));
 	split_conditions(plan, &grouping);
+	if (plan->ttl != SE_TTL_NONE)
+		keep_groups_apart(&grouping);
 
 	input = prepare_rows(plan, &grouping, input);
 	foreach(lc, grouping.calls)
@@ -114,6 +117,23 @@ se_translate_agg(SePlan *plan, SeStep *input)
 	return se_step_calc(plan, agg,
 						list_concat(grouping.above, make_ands_implicit((Expr *) query->havingQual)),
 						targets, names, false);
+}
+
+/*
+ * Groups that come and go singly share nothing: what DISTINCT has met is kept with each.
+ */
+static void
+keep_groups_apart(const Grouping *grouping)
+{
+	ListCell   *lc;
+
+	foreach(lc, grouping->calls)
+	{
+		SeAggCall  *call = lfirst(lc);
+
+		if (call->aggref->aggdistinct != NIL)
+			call->method = SE_AGG_REPLAY;
+	}
 }
 
 /* Do the groups belong to one window each, or to those with one start? */
@@ -345,6 +365,8 @@ prepare_rows(SePlan *plan, Grouping *grouping, SeStep *input)
 		want(&wanted, &names, se_expr_window_var(plan, SE_WINDOW_START_ATTR), "window_start");
 		want(&wanted, &names, se_expr_window_var(plan, SE_WINDOW_END_ATTR), "window_end");
 	}
+	if (plan->ttl_time != NULL)
+		want(&wanted, &names, plan->ttl_time, expr_name(plan, plan->ttl_time, NULL));
 	if (plan->session && !IsA(plan->gap, Const))
 		want(&wanted, &names, plan->gap, expr_name(plan, plan->gap, "gap"));
 	foreach(lc, grouping->aggrefs)
@@ -504,6 +526,10 @@ add_group_agg(SePlan *plan, Grouping *grouping, SeStep *input)
 	node->key_eq = grouping->key_eq;
 	node->calls = grouping->calls;
 	node->emit = plan->emit;
+	node->ttl = plan->ttl;
+	node->ttl_usecs = plan->ttl_usecs;
+	node->ttl_delete = plan->ttl_delete;
+	node->time_column = plan->ttl == SE_TTL_NONE ? -1 : se_step_column(input, plan->ttl_time);
 	foreach(lc, grouping->key_names)
 		names = lappend(names, se_step_unique_name(names, lfirst(lc)));
 	add_call_columns(grouping, &columns, &names);

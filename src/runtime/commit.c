@@ -95,6 +95,8 @@ prepare(SeTask *task)
 {
 	if (!se_worker_begin(task->job, true))
 		return false;
+	task->env.commit_wanted = false;
+	task->env.unreflected = false;
 	for (int i = 0; i < task->chain->noperators; i++)
 	{
 		SeOperator *op = task->chain->operators[i];
@@ -272,7 +274,7 @@ finish(SeTask *task, const Stand *stand, bool full, int64 took)
 	task->commit_bytes += se_store_last_bytes(task->store);
 	if (full)
 		task->resuming = !SE_FAULT_WRONG("wrong-no-commit-after-output");
-	task->dirty = task->resuming;
+	task->dirty = task->resuming || task->env.commit_wanted;
 	task->by_clock = true;
 
 	XLByteToSeg(task->restart_lsn, old_segment, wal_segment_size);
@@ -289,7 +291,7 @@ finish(SeTask *task, const Stand *stand, bool full, int64 took)
 	}
 	(void) clear_failures(task, task->last_commit);
 	se_commit_publish(task);
-	if (!task->resuming)
+	if (!task->resuming && !task->env.unreflected)
 		reflect(task, stand);
 	if (new_segment != old_segment)
 		se_database_slot_wake_coordinator(MyDatabaseId);

@@ -24,6 +24,8 @@ se_registry_operator(const SeNode *node, SeOperatorEnv *env)
 		case SE_NODE_COUNT_AGG:
 			return se_count_agg_new((const SeCountAggNode *) node, env);
 		case SE_NODE_GROUP_AGG:
+			if (((const SeGroupAggNode *) node)->ttl != SE_TTL_NONE)
+				return se_group_ttl_new((const SeGroupAggNode *) node, env);
 			if (se_emit_is_held(&((const SeGroupAggNode *) node)->emit))
 				return se_group_held_new((const SeGroupAggNode *) node, env);
 			return se_group_agg_new((const SeGroupAggNode *) node, env);

@@ -53,7 +53,7 @@ se_round_run(SeTask *task)
 		outcome = poll_sources(task);
 	task->env.current_batch = NULL;
 
-	if (task->env.state_touched || task->chain->sink->rows_in != task->sink_rows)
+	if (task->env.state_touched || task->env.commit_wanted || task->chain->sink->rows_in != task->sink_rows)
 		task->dirty = true;
 	if (task->windowed && se_task_final_to(task) > task->final_to && final_is_wanted(task))
 		task->dirty = true;

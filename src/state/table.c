@@ -134,35 +134,40 @@ se_table_add(SeTable *table, uint32 hash, const Datum *values, const bool *nulls
  * compared.
  */
 void
+se_table_prefetch_rows(const SeTable *table, const uint32 *hashes, int n)
+{
+	if (table->nentries < PREFETCH_FROM)
+		return;
+	for (int i = 0; i < n; i++)
+	{
+		SeTablePartition *part = partition_of(table, hashes[i]);
+
+		__builtin_prefetch(&part->slots[hashes[i] & part->mask]);
+	}
+	for (int i = 0; i < n; i++)
+	{
+		SeTablePartition *part = partition_of(table, hashes[i]);
+		uint32		pos = hashes[i] & part->mask;
+
+		while (part->slots[pos].index != 0 && part->slots[pos].hash != hashes[i])
+			pos = (pos + 1) & part->mask;
+		if (part->slots[pos].index != 0)
+		{
+			const char *entry = (const char *) se_table_entry(table, part->slots[pos].index - 1);
+
+			__builtin_prefetch(entry, 1);
+			__builtin_prefetch(entry + table->entry_size - 1, 1);
+		}
+	}
+}
+
+void
 se_table_get_rows(SeTable *table, const uint32 *hashes, const Datum *values,
 				  const bool *nulls, int n, SeEntry **entries)
 {
 	int			nkeys = table->keys->n;
 
-	if (table->nentries >= PREFETCH_FROM)
-	{
-		for (int i = 0; i < n; i++)
-		{
-			SeTablePartition *part = partition_of(table, hashes[i]);
-
-			__builtin_prefetch(&part->slots[hashes[i] & part->mask]);
-		}
-		for (int i = 0; i < n; i++)
-		{
-			SeTablePartition *part = partition_of(table, hashes[i]);
-			uint32		pos = hashes[i] & part->mask;
-
-			while (part->slots[pos].index != 0 && part->slots[pos].hash != hashes[i])
-				pos = (pos + 1) & part->mask;
-			if (part->slots[pos].index != 0)
-			{
-				const char *entry = (const char *) se_table_entry(table, part->slots[pos].index - 1);
-
-				__builtin_prefetch(entry, 1);
-				__builtin_prefetch(entry + table->entry_size - 1, 1);
-			}
-		}
-	}
+	se_table_prefetch_rows(table, hashes, n);
 	for (int i = 0; i < n; i++)
 		entries[i] = se_table_get(table, hashes[i], values + (Size) i * nkeys,
 								  nulls + (Size) i * nkeys);

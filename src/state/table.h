@@ -31,6 +31,7 @@
 #define SE_ENTRY_STALE		0x08	/* the operator's: and it is not what the group is now (operators/stale.h) */
 #define SE_ENTRY_LISTED		0x10	/* in a list of stale entries; never saved */
 #define SE_ENTRY_DUE		0x20	/* in a list of entries to be emitted; never saved */
+#define SE_ENTRY_CHANGED	0x40	/* the operator's: its row is to be emitted at the next commit; never saved */
 
 typedef struct SeEntry
 {
@@ -86,6 +87,9 @@ extern SeEntry *se_table_get(SeTable *table, uint32 hash, const Datum *values, c
 /* The same for n keys prepared by se_keys_prepare; keeps the memory system busy. */
 extern void se_table_get_rows(SeTable *table, const uint32 *hashes, const Datum *values,
 							  const bool *nulls, int n, SeEntry **entries);
+
+/* Ask for what finding these keys will read. */
+extern void se_table_prefetch_rows(const SeTable *table, const uint32 *hashes, int n);
 
 /* A new entry for a prepared key that is known not to be there. */
 extern SeEntry *se_table_add(SeTable *table, uint32 hash, const Datum *values, const bool *nulls);
