@@ -21,7 +21,7 @@
 typedef enum SeRowKind
 {
 	SE_ROW_INSERT = 0,			/* +I */
-	SE_ROW_UPDATE_BEFORE = 1,	/* -U */
+	SE_ROW_UPDATE_BEFORE = 1,	/* -U: right before the +U; in upsert mode only if that has another key */
 	SE_ROW_UPDATE_AFTER = 2,	/* +U */
 	SE_ROW_DELETE = 3			/* -D */
 } SeRowKind;

@@ -23,7 +23,9 @@
  * Over changing input (rows with kinds): a row that fails the conditions becomes a -D,
  * because the row it replaces may have passed them; its plain columns, among which are
  * the key's, are kept and the expressions are left NULL, since a condition may be
- * there to keep them from failing. A -D is passed on like that. A -U says nothing that the +U does not, and ends here.
+ * there to keep them from failing. A -D is passed on like that, and
+ * so is a -U, which says by which key the row of the +U behind it was known; if that one fails it is the -U
+ * that becomes the -D.
  */
 #include "postgres.h"
 
@@ -548,12 +550,13 @@ run_filters(Calc *calc, const SeBatch *batch)
 	int		   *rows = calc->selected;
 	int			nrows = batch->nrows;
 
-	/* Of a -D nothing but the key is known: it meets no conditions. */
+	/* Of a -D and a -U nothing but the key is known: they meet no conditions. */
 	nrows = 0;
 	for (int i = 0; i < batch->nrows; i++)
 	{
 		rows[nrows] = i;
-		nrows += batch->append_only || batch->kinds[i] != SE_ROW_DELETE;
+		nrows += batch->append_only ||
+			(batch->kinds[i] != SE_ROW_DELETE && batch->kinds[i] != SE_ROW_UPDATE_BEFORE);
 	}
 	for (int f = 0; f < calc->nfilters; f++)
 		nrows = run_filter(&calc->filters[f], batch, rows, nrows);
@@ -721,16 +724,23 @@ emit_changes(Calc *calc, const SeBatch *batch, int nselected)
 {
 	SeBatch    *out = calc->out;
 	int			next = 0;
+	bool		moves = false;	/* the row before is the -U of this one */
 
 	for (int row = 0; row < batch->nrows; row++)
 	{
 		bool		passes = next < nselected && calc->selected[next] == row;
+		bool		before = batch->kinds[row] == SE_ROW_UPDATE_BEFORE;
 
 		next += passes;
-		if (batch->kinds[row] == SE_ROW_UPDATE_BEFORE)
+		if (moves && !passes)
+		{
+			out->kinds[out->nrows - 1] = SE_ROW_DELETE;
+			moves = false;
 			continue;
+		}
+		moves = before;
 		se_batch_stamp_from(out, out->nrows, batch, row);
-		if (!passes)
+		if (!passes && !before)
 			out->kinds[out->nrows] = SE_ROW_DELETE;
 		project_bare(calc, batch, row, out->nrows);
 		if (passes)

@@ -98,7 +98,7 @@ se_session_agg_new(const SeSessionAggNode *node, SeOperatorEnv *env)
 	se_stash_init(&agg->stash, &agg->op, &stash_ops, input, agg->keys);
 	agg->scratch = AllocSetContextCreate(CurrentMemoryContext, "stream_engine session aggregate",
 										 ALLOCSET_DEFAULT_SIZES);
-	agg->out = se_batch_new(CurrentMemoryContext, node->node.desc, Max(se_batch_rows, 1));
+	agg->out = se_batch_new(CurrentMemoryContext, node->node.desc, Max(se_batch_rows, 2));
 	return &agg->op;
 }
 
@@ -467,23 +467,29 @@ fire_first(SeSessionAgg *agg)
 }
 
 /*
- * One output row: keys, the window, aggregates; of a row to be deleted what it was known by, which is
- * what the session has shown. May flush.
+ * One output row: keys, the window, aggregates; of a row that goes, or gets another key, what it was known by,
+ * which is what the session has shown. May flush.
  */
 void
 se_session_agg_emit(SeSessionAgg *agg, SeSession *session, SeRowKind kind)
 {
 	SeBatch    *out = agg->out;
 	SeTable    *table = session->generation->home->table;
-	int			nkeys = agg->keys->n;
-	int			row = out->nrows;
-	Datum	   *values = se_batch_values(out, row);
-	bool	   *nulls = se_batch_nulls(out, row);
-	MemoryContext old = MemoryContextSwitchTo(out->arena);
 	const Datum *keys = se_entry_keys(table, session->entry);
-	bool		gone = kind == SE_ROW_DELETE;
+	int			nkeys = agg->keys->n;
+	int			row;
+	Datum	   *values;
+	bool	   *nulls;
+	MemoryContext old;
+	bool		gone = kind == SE_ROW_DELETE || kind == SE_ROW_UPDATE_BEFORE;
 	SeTime		end = gone ? session->shown_end : session->end;
 
+	if (kind == SE_ROW_UPDATE_BEFORE && out->nrows + 2 > out->capacity)
+		se_session_agg_flush(agg);	/* the +U stays with it */
+	row = out->nrows;
+	values = se_batch_values(out, row);
+	nulls = se_batch_nulls(out, row);
+	old = MemoryContextSwitchTo(out->arena);
 	memcpy(nulls, session->entry->nulls, nkeys * sizeof(bool));
 	for (int k = 0; k < nkeys; k++)
 		values[k] = keys[k];

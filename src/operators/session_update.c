@@ -17,8 +17,8 @@
  *
  * A row of the result is known by key and end, because sessions of a key never end at the
  * same time: not those that are open, and one that is opened later ends later than all
- * that are gone. When a session's end moves, its row is deleted and inserted; where two
- * become one, one row is deleted at once and the other then, before the new one comes.
+ * that are gone. When a session's end moves, its row is updated and gets another key (-U, +U).
+ * Where two that were shown become one, both rows are deleted at once and one is inserted by the same commit.
  */
 #include "postgres.h"
 
@@ -103,9 +103,11 @@ se_session_update_join(SeSessionAgg *agg, SeSession *session, SeSession *other)
 	session->rows += other->rows;
 	if ((session->entry->flags & SE_ENTRY_EMITTED) && (other->entry->flags & SE_ENTRY_EMITTED))
 	{
-		/* Of two rows one goes now; what becomes of the other must not wait, or the first would be missed. */
+		/* Both rows go; the one that comes instead must not wait, or they would be missed. */
 		if (!SE_FAULT_WRONG("wrong-session-join-keeps-row"))
 			se_session_agg_emit(agg, other, SE_ROW_DELETE);
+		se_session_agg_emit(agg, session, SE_ROW_DELETE);
+		session->entry->flags &= ~SE_ENTRY_EMITTED;
 		make_due(agg, session);
 	}
 	else if (other->entry->flags & SE_ENTRY_EMITTED)
@@ -259,8 +261,8 @@ se_session_update_emit(SeSessionAgg *agg, SeSession *session)
 	bool		same = shown && session->shown_end == session->end;
 
 	if (shown && !same && !SE_FAULT_WRONG("wrong-session-growth-keeps-row"))
-		se_session_agg_emit(agg, session, SE_ROW_DELETE);
-	se_session_agg_emit(agg, session, same ? SE_ROW_UPDATE_AFTER : SE_ROW_INSERT);
+		se_session_agg_emit(agg, session, SE_ROW_UPDATE_BEFORE);
+	se_session_agg_emit(agg, session, shown ? SE_ROW_UPDATE_AFTER : SE_ROW_INSERT);
 	session->entry->flags |= SE_ENTRY_EMITTED;
 	session->shown_start = session->start;
 	session->shown_end = session->end;

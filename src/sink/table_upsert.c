@@ -60,7 +60,10 @@ se_table_upsert_open(SeTableWriter *writer, List *key_columns)
 	}
 }
 
-/* Bring the table in line with one row: there so, or not there at all. */
+/*
+ * Bring the table in line with one row: there so, or not there at all. A -U does nothing but
+ * name the key that the row of the +U behind it had: the row gets another one.
+ */
 void
 se_table_upsert_apply(SeTableWriter *writer, SeRowKind kind, SePlace place,
 					  const Datum *values, const bool *nulls)
@@ -68,10 +71,16 @@ se_table_upsert_apply(SeTableWriter *writer, SeRowKind kind, SePlace place,
 	bool		found;
 
 	if (kind == SE_ROW_UPDATE_BEFORE)
+	{
+		/* By this key the row that comes next was known. */
+		writer->moving = find_row(writer, values, nulls);
 		return;
+	}
+	Assert(!writer->moving || kind == SE_ROW_UPDATE_AFTER);
 
 	se_table_writer_begin_row(writer, place, values, nulls);
-	found = find_row(writer, values, nulls);
+	found = writer->moving || find_row(writer, values, nulls);
+	writer->moving = false;
 	if (kind == SE_ROW_DELETE)
 	{
 		if (found)

@@ -54,6 +54,7 @@ typedef struct SeTableWriter
 	struct SnapshotData *dirty; /* sees what this transaction wrote so far */
 	struct IndexScanDescData *scan; /* of the index over the key; one for all rows */
 	TupleTableSlot *old;		/* the row found */
+	bool		moving;			/* it was found by a -U, for the +U that comes next */
 
 	/* the row being written, for whoever reports an error: a batch of one */
 	SeOperatorEnv *env;

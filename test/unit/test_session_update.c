@@ -88,6 +88,7 @@ typedef struct Upsert
 	Table		saved;			/* as of the last commit */
 	uint64		deletes;
 	uint64		updates;
+	uint64		moves;
 } Upsert;
 
 static void
@@ -104,6 +105,7 @@ upsert_push(SeOperator *op, int input, SeBatch *batch)
 {
 	Upsert	   *upsert = (Upsert *) op;
 	Table	   *table = &upsert->table;
+	bool		moving = false; /* a -U came, whose +U is next */
 
 	SE_CHECK(!batch->append_only);
 	for (int i = 0; i < batch->nrows; i++)
@@ -120,16 +122,21 @@ upsert_push(SeOperator *op, int input, SeBatch *batch)
 			at++;
 		if (at < table->n)
 			SE_CHECK(!table->final[at]);
-		if (batch->kinds[i] == SE_ROW_DELETE)
+		if (batch->kinds[i] == SE_ROW_DELETE || batch->kinds[i] == SE_ROW_UPDATE_BEFORE)
 		{
-			upsert->deletes++;
+			upsert->deletes += batch->kinds[i] == SE_ROW_DELETE;
+			upsert->moves += batch->kinds[i] == SE_ROW_UPDATE_BEFORE;
 			SE_CHECK(at < table->n && table->rows[at].start == row.start);
 			SE_CHECK(nulls[4] && nulls[5] && nulls[6]);
+			SE_CHECK(!moving);
+			moving = batch->kinds[i] == SE_ROW_UPDATE_BEFORE;
 			table->rows[at] = table->rows[--table->n];
 			table->final[at] = table->final[table->n];
 			continue;
 		}
-		SE_CHECK_INT(batch->kinds[i], at < table->n ? SE_ROW_UPDATE_AFTER : SE_ROW_INSERT);
+		SE_CHECK(!moving || at == table->n);
+		SE_CHECK_INT(batch->kinds[i], moving || at < table->n ? SE_ROW_UPDATE_AFTER : SE_ROW_INSERT);
+		moving = false;
 		upsert->updates += at < table->n;
 		row.count = DatumGetInt64(values[4]);
 		row.sum = nulls[5] ? -1 : DatumGetInt64(values[5]);
@@ -139,6 +146,7 @@ upsert_push(SeOperator *op, int input, SeBatch *batch)
 		if (at == table->n)
 			table->n++;
 	}
+	SE_CHECK(!moving);
 	if (upsert->sink.full_after > 0 && --upsert->sink.full_after == 0)
 		op->env->output_full = true;
 }
@@ -223,6 +231,7 @@ typedef struct Seen
 {
 	uint64		deletes;
 	uint64		updates;
+	uint64		moves;
 	uint64		exact;			/* comparisons while rows came */
 } Seen;
 
@@ -347,6 +356,7 @@ run(int64 gap, Plan plan)
 	SE_CHECK_INT(op->state_entries, 0);
 	seen.deletes += upsert->deletes;
 	seen.updates += upsert->updates;
+	seen.moves += upsert->moves;
 }
 
 static void
@@ -365,7 +375,7 @@ runs(int times, Plan plan)
 		MemoryContextSwitchTo(old);
 		MemoryContextDelete(context);
 	}
-	SE_CHECK(seen.deletes > 300 && seen.updates > 300 && seen.exact > 500);
+	SE_CHECK(seen.deletes > 50 && seen.updates > 300 && seen.moves > 200 && seen.exact > 500);
 }
 
 SE_TEST(the_result_is_that_of_the_rows_so_far_whatever_the_batches)
