@@ -5,6 +5,7 @@
 #     arrival   the row's place in delivery order, from 1
 #     us        the event time as microseconds since 1970, exact
 #     is_mark   true: not a row but emit_watermark(us)
+#     passed    its time is none (us is NULL) or far in the future: it says nothing about the watermark
 # The oracle shares no code with the engine: windows are integer arithmetic on us, or
 # listed one by one if they are of a time zone (calendars.py), the watermark is a
 # running maximum by arrival, and what is late is one comparison.
@@ -39,6 +40,7 @@ class Table:
     span: int                       # microseconds its rows cover, roughly
     first: int = 0                      # no row is earlier, as microseconds since 1970
     last: int = 0                       # or later
+    calendars: bool = True          # no row is far away: the windows of a time zone can be listed
     rows: int = 0
     columns: list = field(default_factory=list)
 
@@ -108,7 +110,7 @@ def aggregate(rng, arrival_ordered):
 
 def choose_window(rng, table):
     """(call, SQL of (ws, we) over us, kind): random sizes in proportion to what the rows cover."""
-    if table.time_type == "timestamptz" and rng.random() < 0.4:
+    if table.time_type == "timestamptz" and table.calendars and rng.random() < 0.4:
         return calendars.choose(rng, table.first, table.last)
     span = max(table.span, 10 * SECOND)
     unit = rng.choice([MS, 100 * MS, SECOND, 7 * SECOND, MINUTE])
@@ -156,7 +158,7 @@ def windowed_twin(table, windows, late, lateness=0):
     """The twin's rows, once per window, without what is late (or with, for counting)."""
     keep = "" if late else f" AND (wm IS NULL OR we + {lateness} > wm)"
     return (f"(SELECT r.*, ws, we, {moment(table, 'ws')} AS window_start, {moment(table, 'we')} AS window_end, {moment(table, 'we - 1')} AS window_time "
-            f"FROM {judged(table)} r, LATERAL ({windows}) w WHERE NOT is_mark{keep}) x")
+            f"FROM {judged(table)} r, LATERAL ({windows}) w WHERE NOT is_mark AND us IS NOT NULL{keep}) x")
 
 
 # ---------------------------------------------------------------------- queries

@@ -11,6 +11,7 @@ COLUMNS = ["id", "k_int", "k_text", "k_num", "v_small", "v_int", "v_big", "v_num
 TYPES = ["bigint", "int", "text", "numeric", "smallint", "int", "bigint", "numeric(12,3)", "float8", "boolean", "interval", "date", None]
 
 EPOCH = datetime(1970, 1, 1)
+FAR = int((datetime(2200, 1, 1) - EPOCH) / timedelta(microseconds=1))    # above max_future, below 2^53: the oracle multiplies intervals
 BASES = ["2024-03-31 00:30:00", "2024-10-26 20:00:00", "2018-11-04 02:30:00", "2018-02-18 01:00:00", "2011-12-30 09:00:00",
          "2024-03-10 00:00:00", "1969-12-31 23:50:00", "1970-01-01 00:00:00", "1999-12-31 23:59:30", "1950-06-01 12:00:00", "2038-01-19 03:14:00"]
 
@@ -37,10 +38,16 @@ class Writer:
         self.delay = rng.choice([0, self.step * 3, self.step * 20, 5 * SECOND])
         self.count = rng.randint(100, 600)
         self.conditional = rng.random() < 0.25   # only some rows assert a watermark
-        self.table = Table(f"s{number}", f"twin{number}", self.time_type,
-                           f"CASE WHEN flag THEN us - {self.delay} END" if self.conditional else f"us - {self.delay}",
+        # What becomes of event times that are none, or too far in the future. Infinite ones do not pass: expressions refuse them.
+        self.bad = {}
+        if rng.random() < 0.4:
+            self.bad = {"null_time": rng.choice(["drop", "pass", "dead_letter"]), "infinite_time": rng.choice(["drop", "dead_letter"]),
+                        "future_time": rng.choice(["drop", "pass", "dead_letter"])}
+        asserts = "flag AND NOT passed" if self.conditional else "NOT passed"
+        self.table = Table(f"s{number}", f"twin{number}", self.time_type, f"CASE WHEN {asserts} THEN us - {self.delay} END",
                            self.step * self.count,
-                           self.base - self.delay * 5 - self.step * 60, self.base + self.step * (self.count + 200))
+                           self.base - self.delay * 5 - self.step * 60, self.base + self.step * (self.count + 200),
+                           calendars=self.bad.get("future_time") != "pass")
 
     # ------------------------------------------------------------- definitions
 
@@ -52,8 +59,9 @@ class Writer:
             watermark = f"CASE WHEN flag THEN {watermark} END"
         quoted = watermark.replace("'", "''")
         plain = ", ".join(f"{n} {t or self.time_type}" for n, t in zip(COLUMNS, TYPES))
-        return (f"CREATE FOREIGN TABLE {self.table.name} ({columns}) SERVER stream_engine OPTIONS (watermark '{quoted}');\n"
-                f"CREATE TABLE {self.table.twin} ({plain}, arrival bigint, us bigint, is_mark boolean);\n")
+        options = "".join(f", {name} '{action}'" for name, action in self.bad.items()) + (", max_future '50 years'" if self.bad else "")
+        return (f"CREATE FOREIGN TABLE {self.table.name} ({columns}) SERVER stream_engine OPTIONS (watermark '{quoted}'{options});\n"
+                f"CREATE TABLE {self.table.twin} ({plain}, arrival bigint, us bigint, is_mark boolean, passed boolean);\n")
 
     # -------------------------------------------------------------------- rows
 
@@ -69,13 +77,22 @@ class Writer:
                 maybe(rng.randint(-2**40, 2**40)), maybe(f"{rng.randint(-99999, 99999) / 1000:.3f}"),
                 # multiples of 1/8: sums are exact in any order
                 maybe(rng.randint(-8000, 8000) / 8), maybe(rng.random() < 0.6), maybe(f"{rng.randint(-50, 50)} seconds"),
-                maybe(f"2020-01-{rng.randint(1, 28):02d}"), us]
+                maybe(f"2020-01-{rng.randint(1, 28):02d}")] + self.time(us)
+
+    def time(self, us):
+        """The event time, or one that is none or too far in the future, and what becomes of the row."""
+        rng = self.rng
+        if not self.bad or rng.random() < 0.9:
+            return [us, "good"]
+        wrong = rng.choice(list(self.bad))
+        times = {"null_time": None, "infinite_time": rng.choice(["infinity", "-infinity"]), "future_time": FAR + rng.randint(0, 1000) * self.step}
+        return [times[wrong], self.bad[wrong]]
 
     def copy_line(self, row):
         def text(name, value):
             if value is None:
                 return "\\N"
-            if name == "ts":
+            if name == "ts" and not isinstance(value, str):
                 return moment(value)
             return str(value)
         return "\t".join(text(n, v) for n, v in zip(COLUMNS, row))
@@ -84,7 +101,7 @@ class Writer:
         def literal(name, value):
             if value is None:
                 return "NULL"
-            if name == "ts":
+            if name == "ts" and not isinstance(value, str):
                 return f"'{moment(value)}'"
             if isinstance(value, str):
                 return f"'{value}'"
@@ -194,7 +211,17 @@ class Writer:
         lines = [f"COPY {self.table.twin} FROM STDIN;"]
         for arrival, item in enumerate(self.arrived, 1):
             if isinstance(item, int):
-                lines.append("\t".join(["\\N"] * len(COLUMNS) + [str(arrival), str(item), "t"]))
-            else:
-                lines.append(self.copy_line(item) + f"\t{arrival}\t{item[-1]}\tf")
+                lines.append("\t".join(["\\N"] * len(COLUMNS) + [str(arrival), str(item), "t", "f"]))
+            elif item[-1] in ("good", "pass"):
+                us = "\\N" if item[-2] is None else item[-2]
+                lines.append(self.copy_line(item) + f"\t{arrival}\t{us}\tf\t{'t' if item[-1] == 'pass' else 'f'}")
         return "\n".join(lines + ["\\.", f"ANALYZE {self.table.twin};"]) + "\n"
+
+    def left_out_script(self):
+        """Shows what is wrong with the counts of rows that were left out; nothing if they are right."""
+        gone = {action: sum(isinstance(item, list) and item[-1] == action for item in self.arrived) for action in ("drop", "dead_letter")}
+        name = self.table.name
+        return (f"SELECT 'dropped rows are ' || n || ', not {gone['drop']}' FROM (SELECT coalesce(sum(rows), 0) AS n "
+                f"FROM stream_engine.dropped_rows WHERE stream = '{name}'::regclass) d WHERE n <> {gone['drop']};\n"
+                f"SELECT 'dead letters are ' || n || ', not {gone['dead_letter']}' FROM (SELECT count(*) AS n "
+                f"FROM stream_engine.dead_letters WHERE stream = '{name}'::regclass AND view IS NULL) d WHERE n <> {gone['dead_letter']};\n")

@@ -132,6 +132,9 @@ def run_round(seed, number, count):
             if ok and output == "" and chosen[i].late:
                 ok, output = psql(late_differences(view, chosen[i]))
         report(i, ok and output == "", output)
+    ok, output = psql(writer.left_out_script())
+    if not ok or output != "":
+        report(None, False, output)
     ok, output = psql(f"SET client_min_messages = warning; DROP FOREIGN TABLE {writer.table.name} CASCADE; DROP TABLE {writer.table.twin};")
     if not ok:
         report(None, False, output)
