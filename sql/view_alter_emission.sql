@@ -36,10 +36,11 @@ BEGIN
     REFRESH MATERIALIZED VIEW h;
 END $$;
 
--- A row is late for what ends by its watermark less the lateness; and for what has been dropped before.
+-- A row is late for what ends by its watermark less the lateness; and for what was given up behind a row before it.
 CREATE VIEW judged AS
-  SELECT n, k, ts, max(wm - lateness) OVER (ORDER BY n) AS horizon
-  FROM (SELECT *, coalesce(max(ts - interval '1 second') OVER (ORDER BY n ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), '-infinity') AS wm FROM twin) w;
+  SELECT n, k, ts, greatest(wm - lateness, max(h - lateness) OVER (ORDER BY n ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)) AS horizon
+  FROM (SELECT *, max(ts - interval '1 second') OVER (ORDER BY n) AS h,
+               coalesce(max(ts - interval '1 second') OVER (ORDER BY n ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), '-infinity') AS wm FROM twin) w;
 CREATE VIEW should_t AS
   SELECT window_start, window_end, k, count(*) AS rows, sum(n) AS total, max(n) AS top
   FROM judged, tumble(ts, interval '10 seconds') WHERE window_end > horizon GROUP BY window_start, window_end, k;
