@@ -135,7 +135,7 @@ wait_for_news(uint64 wakes)
 	{
 		TimestampTz now = GetCurrentTimestamp();
 		long		timeout;
-		long		tick;
+		long		tick = se_ticks_write();	/* also when there is news */
 		ListCell   *cell;
 		pid_t		pid;
 
@@ -150,7 +150,6 @@ wait_for_news(uint64 wakes)
 				return;
 		}
 		timeout = Min(remind_of_lag(now), TimestampDifferenceMilliseconds(now, next_timer));
-		tick = se_ticks_write();
 		if (tick >= 0)
 			timeout = Min(timeout, tick);
 		if (WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, timeout,
