@@ -63,7 +63,7 @@ se_side_options_apply(SeUtility *utility, Oid view, Oid definition, List *option
 
 	if (strcmp(se_view_options_value(options, "on_error"), "dead_letter") == 0)
 		check_may_read(source->stream, owner, "on_error = dead_letter");
-	if (strcmp(value, "none") == 0)	/* the default: a table's name has its schema */
+	if (strcmp(value, "none") == 0) /* the default: a table's name has its schema */
 	{
 		se_late_output_depend(definition, InvalidOid);
 		return;

@@ -46,8 +46,8 @@ typedef struct SeOperatorEnv
 
 	/*
 	 * Work that is done a part at each commit. commit_wanted: there is some, so a commit is to follow although no
-	 * row came. unreflected: until it is done the result does not show all that was read. The task clears both before
-	 * it calls prepare; whoever has something left then, or in snapshot, sets them again.
+	 * row came. unreflected: until it is done the result does not show all that was read. The task clears both
+	 * before it calls prepare; whoever has something left then, or in snapshot, sets them again.
 	 */
 	bool		commit_wanted;
 	bool		unreflected;

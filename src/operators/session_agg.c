@@ -50,6 +50,7 @@ static bool is_late(const SeSessionAgg *agg, SeTime end, SeTime wm);
 static void join_sessions(SeSessionAgg *agg, SeSession *session, SeSession *other, SeTime wm);
 static bool advance(SeOperator *op, SeTime h);
 static bool fire(SeSessionAgg *agg, SeTime h);
+static void reached(SeSessionAgg *agg, SeTime h);
 static void fire_first(SeSessionAgg *agg);
 static void need_rows(SeSessionAgg *agg, int n);
 
@@ -88,7 +89,7 @@ se_session_agg_new(const SeSessionAggNode *node, SeOperatorEnv *env)
 	agg->node = node;
 	agg->updating = se_emit_is_updating(&node->emit);
 	agg->lateness = node->emit.lateness;
-	agg->early_next = SE_TIME_MIN;
+	agg->early_next = agg->final_to = SE_TIME_MIN;
 	agg->set = se_agg_set_new(node->calls, input, env);
 	agg->keys = se_keys_new(input, node->keys, node->key_eq);
 	agg->session_keys = make_session_keys(agg->keys);
@@ -347,6 +348,9 @@ is_late(const SeSessionAgg *agg, SeTime end, SeTime wm)
 {
 	if (SE_FAULT_WRONG("wrong-late-check-off"))
 		return false;
+	/* What was final under other options stays so. */
+	if (end < agg->final_to && !SE_FAULT_WRONG("wrong-session-final-forgotten"))
+		return true;
 	return (SE_FAULT_WRONG("wrong-session-lateness-ignored") ? end : se_session_last(agg, end)) < wm;
 }
 
@@ -417,6 +421,7 @@ fire(SeSessionAgg *agg, SeTime h)
 {
 	if (agg->updating)
 		se_session_update_early(agg, h);
+	reached(agg, h);
 	if (!agg->firing && se_timers_first(&agg->timers) >= h)
 		return true;
 	se_env_state_touched(agg->op.env);
@@ -433,6 +438,17 @@ fire(SeSessionAgg *agg, SeTime h)
 	}
 	agg->firing = false;
 	return true;
+}
+
+/* What takes no more rows at a watermark never will, whatever lateness is allowed later. */
+static void
+reached(SeSessionAgg *agg, SeTime h)
+{
+	if (h > SE_TIME_MIN + agg->lateness && h - agg->lateness > agg->final_to)
+	{
+		agg->final_to = h - agg->lateness;
+		agg->meta_dirty = true;
+	}
 }
 
 /* The first timer is due. */

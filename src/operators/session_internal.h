@@ -50,6 +50,7 @@ typedef struct SeSessionQueue
 
 #define SE_SESSION_FIRED	0x01	/* it, or part of it, has been over once: what comes now is late */
 #define SE_SESSION_STALE	0x02
+#define SE_SESSION_UPDATING	0x04	/* always set, but in a record of before results changed */
 
 /* Behind the accumulators of an entry; up to `end` if results never change. */
 typedef struct SeSession
@@ -68,7 +69,7 @@ typedef struct SeSession
 	SeTime		shown_end;
 	SeTime		wake;			/* when its timer is due */
 	int64		rows;			/* since the last multiple of `every` */
-	uint64		status;			/* SE_SESSION_FIRED, SE_SESSION_STALE */
+	uint64		status;			/* SE_SESSION_FIRED … */
 
 	/* derived, if results change */
 	SeSessionQueue *queue;		/* that it is in, or NULL */
@@ -126,6 +127,7 @@ typedef struct SeSessionAgg
 	SeSessionQueue due;			/* updating: to be emitted by the commit that follows */
 	SeSessionQueue stale;		/* updating: to be emitted early, and not yet due */
 	SeTime		early_next;		/* updating: the next time at which those become due */
+	SeTime		final_to;		/* sessions that end before are final, and no other may become so short again */
 	SeStash		stash;
 	uint32		snapshots;
 	uint32		meta_saved;		/* the snapshot that wrote the newest META */

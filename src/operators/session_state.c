@@ -6,12 +6,16 @@
  *
  *	M	the operator: 4 number of the snapshot, 8 watermark sent on, 1 firing, 8 watermark to
  *		reach, 8 number of the next session, 8 number of the next replayed row, 4 current generation,
- *		4 old generation (0 = none); if results change 8 next multiple of `early`; then the stash (stash.c)
+ *		4 old generation (0 = none), 8 what ends before is final, 8 next multiple of `early`, 8 of which interval
+ *		(negative: by the clock; 0: none), then the stash (stash.c)
  *	S	sessions: 4 generation, then as in operators/agg_set.h; the key ends with the session's
  *		number (8), the header is start and end (8 + 8)
  *	U	the same of results that change; the header goes on with start and end of the row that is in the
  *		result (8 + 8), when the session is looked at next (8), rows since the last multiple of `every` (8),
- *		status (8: bit 0 has fired, bit 1 is stale)
+ *		status (8: bit 0 has fired, bit 1 is stale, bit 2 always)
+ *
+ * When options of the view are altered, records may be of sort S though results change now: their sessions
+ * have not been shown. There is no way back.
  *
  * The newest M counts. What is of neither of its generations is gone.
  */
@@ -21,13 +25,16 @@
 #include "utils/memutils.h"
 
 #define SORT_META 'M'
-#define SORT_SESSIONS(agg) ((agg)->updating ? 'U' : 'S')
+#define SORT_SESSIONS 'S'
+#define SORT_UPDATING 'U'
 
 /* Version, sort, generation. */
 #define PREFIX_LEN 6
 
 static void snapshot_generation(SeSessionAgg *agg, SeSessionGeneration *generation, SeSnapshotWriter *writer);
 static void write_meta(SeSessionAgg *agg, SeSnapshotWriter *writer);
+static bool is_sessions(const SeSessionAgg *agg, uint8 sort);
+static int64 early_interval(const SeSessionAgg *agg);
 static void read_meta(SeSessionAgg *agg, SeRecordReader *reader);
 static SeSessionGeneration *find_generation(SeSessionAgg *agg, uint32 number);
 static SeSessionGeneration *take_restored(SeSessionAgg *agg, uint32 number);
@@ -59,7 +66,7 @@ se_session_state_snapshot(SeOperator *op, SeSnapshotWriter *writer)
 static void
 snapshot_generation(SeSessionAgg *agg, SeSessionGeneration *generation, SeSnapshotWriter *writer)
 {
-	char		prefix[PREFIX_LEN] = {SE_STATE_VERSION, SORT_SESSIONS(agg)};
+	char		prefix[PREFIX_LEN] = {SE_STATE_VERSION, agg->updating ? SORT_UPDATING : SORT_SESSIONS};
 
 	memcpy(prefix + 2, &generation->number, sizeof(generation->number));
 	se_agg_home_snapshot(agg->set, generation->home, &agg->op, writer, agg->snapshots, prefix, PREFIX_LEN);
@@ -81,8 +88,9 @@ write_meta(SeSessionAgg *agg, SeSnapshotWriter *writer)
 	se_record_put_i64(&out, agg->arrivals);
 	se_record_put_u32(&out, agg->current->number);
 	se_record_put_u32(&out, agg->old != NULL ? agg->old->number : 0);
-	if (agg->updating)
-		se_record_put_i64(&out, agg->early_next);
+	se_record_put_i64(&out, agg->final_to);
+	se_record_put_i64(&out, agg->early_next);
+	se_record_put_i64(&out, early_interval(agg));
 	se_stash_write(&agg->stash, &out);
 	se_snapshot_append(writer, agg->op.id, out.data, out.len);
 	pfree(out.data);
@@ -110,11 +118,26 @@ read_meta(SeSessionAgg *agg, SeRecordReader *reader)
 	if (agg->restored_current == 0 || agg->restored_old >= agg->restored_current ||
 		agg->next_number < 0 || agg->arrivals < 0)
 		se_record_corrupted();
-	if (agg->updating)
-		agg->early_next = se_record_i64(reader);
+	agg->final_to = se_record_i64(reader);
+	agg->early_next = se_record_i64(reader);
+	if (se_record_i64(reader) != early_interval(agg))
+		agg->early_next = SE_TIME_MIN;
 	se_stash_read(&agg->stash, reader);
 	if (reader->next != reader->end)
 		se_record_corrupted();
+}
+
+/* Multiples of what is `early` about? Below 0: of the clock. */
+static int64
+early_interval(const SeSessionAgg *agg)
+{
+	return agg->node->emit.early_clock ? -agg->node->emit.early : agg->node->emit.early;
+}
+
+static bool
+is_sessions(const SeSessionAgg *agg, uint8 sort)
+{
+	return sort == SORT_SESSIONS || (sort == SORT_UPDATING && agg->updating);
 }
 
 /* A generation that is alive, or that is being restored; NULL if it is gone. */
@@ -155,7 +178,7 @@ se_session_state_rewrite(SeOperator *op, const void *record, Size len)
 		agg->meta_dirty = true;
 		return len;
 	}
-	if (sort != SORT_SESSIONS(agg))
+	if (!is_sessions(agg, sort))
 		se_record_corrupted();
 	generation = find_generation(agg, se_record_u32(&reader));
 	return generation == NULL ? 0 : se_agg_home_rewrite(agg->set, generation->home, record, len, PREFIX_LEN);
@@ -182,7 +205,7 @@ se_session_state_restore(SeOperator *op, const void *record, Size len)
 		uint32		snapshot;
 
 		number = se_record_u32(&reader);
-		if (sort != SORT_SESSIONS(agg) || number == 0)
+		if (!is_sessions(agg, sort) || number == 0)
 			se_record_corrupted();
 		kind = se_record_u8(&reader);
 		generation = find_generation(agg, number);
@@ -193,7 +216,9 @@ se_session_state_restore(SeOperator *op, const void *record, Size len)
 			agg->restored = lappend(agg->restored, generation);
 			MemoryContextSwitchTo(agg->scratch);
 		}
+		generation->home->header_saved = SE_SESSION_SAVED(sort == SORT_UPDATING);
 		snapshot = se_agg_home_restore(agg->set, generation->home, kind, &reader);
+		generation->home->header_saved = SE_SESSION_SAVED(agg->updating);
 		agg->snapshots = Max(agg->snapshots, snapshot);
 	}
 	MemoryContextSwitchTo(old);
@@ -253,7 +278,8 @@ link_sessions(SeSessionAgg *agg, SeSessionGeneration *generation)
 			DatumGetInt64(values[nkeys]) >= agg->next_number)
 			se_record_corrupted();
 		if (agg->updating &&
-			(session->rows < 0 || (session->status & ~(uint64) (SE_SESSION_FIRED | SE_SESSION_STALE)) != 0))
+			(session->rows < 0 ||
+			 (session->status & ~(uint64) (SE_SESSION_FIRED | SE_SESSION_STALE | SE_SESSION_UPDATING)) != 0))
 			se_record_corrupted();
 		anchor = se_table_get(generation->anchors, se_keys_hash(agg->keys, values, entry->nulls),
 							  values, entry->nulls);

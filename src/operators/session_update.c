@@ -51,7 +51,7 @@ se_session_update_row(SeSessionAgg *agg, SeSession *session, SeTime wm)
 {
 	const SeEmit *emit = &agg->node->emit;
 
-	session->status |= SE_SESSION_STALE;
+	session->status |= SE_SESSION_STALE | SE_SESSION_UPDATING;
 	if (emit->every > 0 && ++session->rows >= emit->every)
 	{
 		session->rows %= emit->every;
@@ -203,7 +203,7 @@ se_session_update_fire(SeSessionAgg *agg, SeSession *session, SeTime at)
 	}
 	else if (session->status & SE_SESSION_STALE)
 		make_due(agg, session);
-	return Max(last, at);
+	return session->end < agg->final_to ? at : Max(last, at);
 }
 
 /* The watermark reaches h: have multiples of `early` passed? */
@@ -292,12 +292,21 @@ se_session_update_restored(SeSessionAgg *agg, SeSession *session)
 	const SeEmit *emit = &agg->node->emit;
 	bool		fired = (session->status & SE_SESSION_FIRED) != 0;
 
-	session->wake = Min(session->wake, fired ? se_session_last(agg, session->end) : session->end);
+	if (!(session->status & SE_SESSION_UPDATING))
+	{
+		session->status = SE_SESSION_UPDATING | SE_SESSION_STALE;
+		session->wake = session->end;
+	}
+	session->wake = Min(session->wake, fired && session->end >= agg->final_to ?
+						se_session_last(agg, session->end) : session->end);
 	session->queue = NULL;
 	if (!(session->status & SE_SESSION_STALE))
 		return;
 	if (fired ? emit->late == 0 : emit->on_update)
+	{
 		make_due(agg, session);
+		agg->op.env->commit_wanted = true;
+	}
 	else if (!fired && emit->early > 0)
 		enqueue(agg, &agg->stale, session);
 }
