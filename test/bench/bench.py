@@ -251,6 +251,39 @@ def bench_session():
         drop("s")
 
 
+def bench_count():
+    """count_window(100) against tumble() of 100 rows per key; and sliding windows of 1,000 and of 10,000 rows against each other."""
+    n = 3 * MILLION
+    for keys in (100, 10_000):
+        psql(f"COPY (SELECT i % {keys}, i, i % 1009, 'c', 'u', timestamp '2024-01-01' + (i / {keys * 100}::float8) * interval '1 second', 'e' "
+             f"FROM generate_series(0, {n} - 1) i) TO '{WORK}/count.csv' (FORMAT csv)")
+        stream("s")
+        view("keeper", "SELECT auction FROM s WHERE false")
+        psql(copy("s", f"{WORK}/count.csv"), "SELECT stream_engine.emit_watermark('s', 'infinity')", "REFRESH MATERIALIZED VIEW keeper")
+
+        def once(window, columns):
+            began = time.monotonic()
+            view("v", f"SELECT auction, {columns}, count(*) AS n, sum(price) AS total, max(bidder) AS top FROM s, {window} "
+                      f"GROUP BY auction, {columns}", "earliest")
+            psql("REFRESH MATERIALIZED VIEW v")
+            took = time.monotonic() - began
+            out = int(psql("SELECT count(*) FROM v"))
+            psql("DROP MATERIALIZED VIEW v")
+            return took / n, out
+
+        pairs = [(once("tumble(date_time, interval '1 second')", "window_start, window_end"), once("count_window(100)", "window_id"))
+                 for _ in range(3)]
+        for number, window in enumerate(("tumble", "count_window(100)")):
+            note(f"{window}, {keys} keys: {pairs[0][number][0] * 1e6:.3f} us a row, {pairs[0][number][1]} results")
+        floor(f"count_window(100) / tumble, per row, {keys} keys", statistics.median(c[0] / t[0] for t, c in pairs), 1.5)
+        if keys == 100:
+            pairs = [(once("count_window(1000, 100)", "window_id"), once("count_window(10000, 100)", "window_id")) for _ in range(3)]
+            for number, window in enumerate(("count_window(1000, 100)", "count_window(10000, 100)")):
+                note(f"{window}: {pairs[0][number][0] * 1e6:.3f} us a row, {pairs[0][number][1]} results")
+            floor("count_window(10000, 100) / count_window(1000, 100), per row", statistics.median(c[0] / t[0] for t, c in pairs), 1.3)
+        drop("s")
+
+
 def bench_calendar():
     """Windows in a time zone against the same without: rows in order, few groups, from the log's beginning until they are closed."""
     n = 3 * MILLION
@@ -377,7 +410,7 @@ END $$;
     psql("ALTER SYSTEM RESET stream_engine.checkpoint_interval", "ALTER SYSTEM RESET stream_engine.state_memory", "SELECT pg_reload_conf()")
 
 
-BENCHES = {"copy": bench_copy, "refresh": bench_refresh, "engine": bench_engine, "hop": bench_hop, "cumulate": bench_cumulate, "session": bench_session, "calendar": bench_calendar, "latency": bench_latency, "closing": bench_closing}
+BENCHES = {"copy": bench_copy, "refresh": bench_refresh, "engine": bench_engine, "hop": bench_hop, "cumulate": bench_cumulate, "session": bench_session, "count": bench_count, "calendar": bench_calendar, "latency": bench_latency, "closing": bench_closing}
 psql("CREATE EXTENSION stream_engine")
 print(f"stream_engine {psql('SHOW server_version')}, {os.cpu_count()} cores, scale {SCALE}", flush=True)
 make_files()
