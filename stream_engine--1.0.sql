@@ -292,7 +292,8 @@ CREATE FUNCTION stream_engine.live_jobs(
         OUT error_sqlstate text, OUT error text,
         OUT read_lsn pg_lsn, OUT reflected_lsn pg_lsn, OUT restart_lsn pg_lsn, OUT announced_lsn pg_lsn,
         OUT watermark timestamptz,
-        OUT rows_in bigint, OUT rows_out bigint, OUT rows_not_taken bigint, OUT late_rows bigint, OUT late_pairs bigint, OUT error_rows bigint,
+        OUT rows_in bigint, OUT rows_out bigint, OUT rows_not_taken bigint, OUT rows_retired bigint,
+        OUT late_rows bigint, OUT late_pairs bigint, OUT error_rows bigint,
         OUT pending_rows bigint, OUT skipped_transactions bigint,
         OUT state_bytes bigint, OUT state_entries bigint, OUT stored_bytes bigint,
         OUT commits bigint, OUT commit_time interval, OUT written_bytes bigint,
@@ -333,7 +334,7 @@ COMMENT ON FUNCTION stream_engine.describe_position(bytea) IS 'a stored position
 -- and pg_read_all_stats.
 CREATE VIEW stream_engine.jobs WITH (security_barrier) AS
     SELECT j.job::regclass AS view, d.state, c.relowner::regrole AS owner, l.pid, d.attempt, d.failures, l.restart_at,
-           l.error_sqlstate, d.error, d.rows_in, d.rows_out, d.rows_not_taken, d.late_rows, d.late_pairs, d.error_rows,
+           l.error_sqlstate, d.error, d.rows_in, d.rows_out, d.rows_not_taken, d.rows_retired, d.late_rows, d.late_pairs, d.error_rows,
            d.pending_rows, d.state_bytes, d.state_entries, l.watermark, l.latency, l.busy_time,
            nullif(pg_catalog.pg_blocking_pids(l.pid), '{}') AS blocked_by,
            d.options, n.options AS next_options, n.lsn AS next_options_lsn
@@ -350,7 +351,7 @@ CREATE VIEW stream_engine.jobs WITH (security_barrier) AS
                     coalesce(l.attempt, max(p.attempt)) AS attempt, coalesce(l.failures, 0) AS failures,
                     greatest(l.rows_in, sum(p.rows_in)::bigint, 0) AS rows_in,
                     greatest(l.rows_out, max(p.rows_out), 0) AS rows_out,
-                    coalesce(l.rows_not_taken, 0) AS rows_not_taken,
+                    coalesce(l.rows_not_taken, 0) AS rows_not_taken, coalesce(l.rows_retired, 0) AS rows_retired,
                     greatest(l.late_rows, max(p.late_rows), 0) AS late_rows,
                     greatest(l.late_pairs, max(p.late_pairs), 0) AS late_pairs,
                     greatest(l.error_rows, max(p.error_rows), 0) AS error_rows,

@@ -45,6 +45,7 @@ typedef enum SeJobCounter
 	SE_COUNT_ROWS_IN,			/* rows the source delivered */
 	SE_COUNT_ROWS_OUT,			/* rows written to the result (inserts + updates) */
 	SE_COUNT_ROWS_NOT_TAKEN,	/* result rows that a BEFORE trigger turned away */
+	SE_COUNT_ROWS_RETIRED,		/* result rows deleted because of their age */
 	SE_COUNT_LATE_ROWS,			/* rows late for all their windows */
 	SE_COUNT_LATE_PAIRS,		/* (row, window) pairs missed */
 	SE_COUNT_ERROR_ROWS,		/* left out by on_error */

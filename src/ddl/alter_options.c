@@ -138,6 +138,7 @@ fit(SeUtility *utility, const SeJobMeta *job, List *options)
 				 errhint("Create another view with the options you want, and drop this one.")));
 	se_side_options_apply(utility, job->job, job->definition, options, after);
 	se_result_table_give_key(utility, job->job, after, query_of(job));
+	se_result_retention_apply(utility, job->job, after);
 	return options;
 }
 

@@ -8,6 +8,7 @@
 #define SE_DDL_INTERNAL_H
 
 #include "base/se.h"
+#include "catalog/dependency.h"
 #include "flow/graph.h"
 #include "nodes/parsenodes.h"
 #include "tcop/utility.h"
@@ -124,6 +125,21 @@ extern void se_result_table_give_key(SeUtility *utility, Oid table, const SeGrap
  * updating result; ERROR (55000) if that index is missing.
  */
 extern void se_result_table_adopt(Oid table, Oid definition, const SeGraph *graph, Query *query);
+
+/* Let changes of a result be published whole, also where it has no key. */
+extern void se_result_table_identify(SeUtility *utility, RangeVar *table);
+
+/* A dependency of a relation on another as a whole, recorded once; and is there one? */
+extern void se_result_table_depend(Oid relation, Oid on, DependencyType type);
+extern bool se_result_table_depends(Oid relation, Oid on, DependencyType type);
+
+/*
+ * ddl/result_retention.c: the index of the option `retention`: made or dropped as the dataflow says; found
+ * again in a view that came out of a dump, ERROR (55000) if it is missing; and is it this one?
+ */
+extern void se_result_retention_apply(SeUtility *utility, Oid table, const SeGraph *graph);
+extern void se_result_retention_adopt(Oid table, const SeGraph *graph);
+extern bool se_result_retention_is_index(Oid index);
 
 /* ddl/database_door.c: databases that come and go. */
 extern void se_database_door_init(void);

@@ -14,6 +14,7 @@
 #include "ddl/ddl_internal.h"
 #include "ddl/view_options.h"
 #include "meta/jobs.h"
+#include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
 static void check_options(const char *object, List *options);
@@ -109,6 +110,13 @@ check_indexes(List *names)
 					 errmsg("cannot drop index %s because continuous view %s requires it", get_rel_name(index), get_rel_name(view)),
 					 errdetail("By this index the rows of a group are found."),
 					 errhint("You can drop the continuous view instead.")));
+		if (OidIsValid(view) && se_jobs_exists(view) && se_result_retention_is_index(index))
+			ereport(ERROR,
+					(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
+					 errmsg("cannot drop index %s because continuous view %s requires it", get_rel_name(index), get_rel_name(view)),
+					 errdetail("By this index the rows are found that stream_engine.retention deletes."),
+					 errhint("Use ALTER MATERIALIZED VIEW %s RESET (stream_engine.retention).",
+							 quote_identifier(get_rel_name(view)))));
 	}
 }
 

@@ -52,7 +52,6 @@ static char *quoted_names(List *names);
 static List *columns_of(Query *query);
 static Oid	create_table(SeUtility *utility, IntoClause *into, List *columns, List *options);
 static void create_key(SeUtility *utility, RangeVar *table, Oid table_oid, List *names);
-static void set_replica_identity(SeUtility *utility, RangeVar *table);
 static Oid	create_definition(const RangeVar *table, List *columns, Query *query);
 static void keep_to_owner(Oid view, Oid owner);
 static char *definition_name(const RangeVar *table, Oid schema);
@@ -60,8 +59,6 @@ static bool has_key(Oid table);
 static Oid	find_key(Oid table, List *key_columns);
 static void depend_internally(Oid relation, Oid on);
 static void mark_key(Oid index, Oid table);
-static void depend(Oid relation, Oid on, DependencyType type);
-static bool depends(Oid relation, Oid on, DependencyType type);
 
 SeViewParts
 se_result_table_create(SeUtility *utility, IntoClause *into, Query *query,
@@ -94,8 +91,9 @@ se_result_table_create(SeUtility *utility, IntoClause *into, Query *query,
 
 		if (keys != NIL)
 			create_key(utility, into->rel, parts.table, keys);
-		set_replica_identity(utility, into->rel);
+		se_result_table_identify(utility, into->rel);
 	}
+	se_result_retention_apply(utility, parts.table, graph);
 	parts.definition = create_definition(into->rel, columns, query);
 	depend_internally(parts.definition, parts.table);
 	CommandCounterIncrement();
@@ -121,6 +119,7 @@ se_result_table_adopt(Oid table, Oid definition, const SeGraph *graph, Query *qu
 							 quoted_names(se_plan_key_names(graph, query)))));
 		mark_key(index, table);
 	}
+	se_result_retention_adopt(table, graph);
 	depend_internally(definition, table);
 	keep_to_owner(definition, se_view_owner(definition));
 	CommandCounterIncrement();
@@ -140,7 +139,7 @@ se_result_table_give_key(SeUtility *utility, Oid table, const SeGraph *graph, Qu
 		mark_key(index, table);
 	else
 		create_key(utility, name, table, se_plan_key_names(graph, query));
-	set_replica_identity(utility, name);
+	se_result_table_identify(utility, name);
 }
 
 Oid
@@ -279,8 +278,8 @@ create_key(SeUtility *utility, RangeVar *table, Oid table_oid, List *names)
 	mark_key(get_relname_relid(index->idxname, schema), table_oid);
 }
 
-static void
-set_replica_identity(SeUtility *utility, RangeVar *table)
+void
+se_result_table_identify(SeUtility *utility, RangeVar *table)
 {
 	AlterTableStmt *alter = makeNode(AlterTableStmt);
 	AlterTableCmd *command = makeNode(AlterTableCmd);
@@ -379,7 +378,7 @@ definition_name(const RangeVar *table, Oid schema)
 static void
 depend_internally(Oid relation, Oid on)
 {
-	depend(relation, on, DEPENDENCY_INTERNAL);
+	se_result_table_depend(relation, on, DEPENDENCY_INTERNAL);
 }
 
 /*
@@ -390,7 +389,7 @@ depend_internally(Oid relation, Oid on)
 static void
 mark_key(Oid index, Oid table)
 {
-	depend(index, table, DEPENDENCY_NORMAL);
+	se_result_table_depend(index, table, DEPENDENCY_NORMAL);
 }
 
 bool
@@ -398,24 +397,24 @@ se_result_table_is_key(Oid index)
 {
 	Oid			table = get_rel_relkind(index) == RELKIND_INDEX ? IndexGetRelation(index, true) : InvalidOid;
 
-	return OidIsValid(table) && depends(index, table, DEPENDENCY_NORMAL);
+	return OidIsValid(table) && se_result_table_depends(index, table, DEPENDENCY_NORMAL);
 }
 
-static void
-depend(Oid relation, Oid on, DependencyType type)
+void
+se_result_table_depend(Oid relation, Oid on, DependencyType type)
 {
 	ObjectAddress part;
 	ObjectAddress whole;
 
-	if (depends(relation, on, type))
+	if (se_result_table_depends(relation, on, type))
 		return;
 	ObjectAddressSet(part, RelationRelationId, relation);
 	ObjectAddressSet(whole, RelationRelationId, on);
 	recordDependencyOn(&part, &whole, type);
 }
 
-static bool
-depends(Oid relation, Oid on, DependencyType type)
+bool
+se_result_table_depends(Oid relation, Oid on, DependencyType type)
 {
 	Relation	catalog = table_open(DependRelationId, AccessShareLock);
 	ScanKeyData keys[2];

@@ -51,6 +51,7 @@ typedef struct Option
 static char *normal_emit(const char *text);
 static char *normal_lateness(const char *text);
 static char *normal_ttl(const char *text);
+static char *normal_retention(const char *text);
 
 static const Option options_table[] = {
 	{
@@ -104,6 +105,11 @@ static const Option options_table[] = {
 	{
 		"ttl_delete", OPTION_BOOL, "false", SE_OPTION_CREATE | SE_OPTION_ALTER, 0, 0, 0, NULL,
 		"When a group is forgotten its row of the result is deleted."
+	},
+	{
+		"retention", OPTION_TEXT, "for ever", SE_OPTION_CREATE | SE_OPTION_ALTER, 0, 0, 0, NULL,
+		"Rows of the result are deleted so long after their window, and its allowed_lateness, has ended.",
+		normal_retention, "interval"
 	},
 	{
 		"parallelism", OPTION_INT, "1", SE_OPTION_CREATE | SE_OPTION_ALTER, 0, 1, 1, NULL,
@@ -332,6 +338,12 @@ normal_ttl(const char *text)
 
 	se_ttl_parse(text, &option);
 	return se_ttl_print(&option);
+}
+
+static char *
+normal_retention(const char *text)
+{
+	return se_emit_length(se_emit_interval("retention", text, false));
 }
 
 static const char *

@@ -181,6 +181,8 @@ typedef struct SeTableSinkNode
 	SeNode		node;
 	Oid			table;			/* InvalidOid while only explaining */
 	List	   *key_columns;	/* int: input columns that identify a row; NIL = append only */
+	int			retention_column;	/* the end of a row's window; -1 = rows are kept for ever */
+	int64		retention;		/* µs: it is deleted so long after its window became final */
 } SeTableSinkNode;
 
 typedef struct SeGraph

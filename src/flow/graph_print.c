@@ -281,6 +281,12 @@ print_sink(Printer *printer, const SeTableSinkNode *node)
 					 node->key_columns == NIL ? "update of one row" : "upsert");
 	if (node->key_columns != NIL)
 		print_keys(printer, input, node->key_columns);
+	if (node->retention_column >= 0)
+	{
+		begin_line(printer, "Deleted");
+		appendStringInfo(printer->out, "%s after %s\n", se_emit_length(node->retention),
+						 column_name(input, node->retention_column));
+	}
 }
 
 /* A line of details below the node's first one. */

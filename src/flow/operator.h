@@ -59,6 +59,13 @@ typedef struct SeOperatorEnv
 	const SeBatch *current_batch;
 	int			current_row;
 
+	/*
+	 * Windows that end by final_to are final: told by the task before a commit. The sink has rows to delete when it
+	 * is retire_at or later, SE_TIME_MAX = never.
+	 */
+	SeTime		final_to;
+	SeTime		retire_at;
+
 	/* rows of the result, as of the commit that is being made; the sink keeps count */
 	int64		result_rows;
 

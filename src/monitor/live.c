@@ -114,6 +114,7 @@ stream_engine_live_jobs(PG_FUNCTION_ARGS)
 		put_count(&row, COUNTER(SE_COUNT_ROWS_IN));
 		put_count(&row, COUNTER(SE_COUNT_ROWS_OUT));
 		put_count(&row, COUNTER(SE_COUNT_ROWS_NOT_TAKEN));
+		put_count(&row, COUNTER(SE_COUNT_ROWS_RETIRED));
 		put_count(&row, COUNTER(SE_COUNT_LATE_ROWS));
 		put_count(&row, COUNTER(SE_COUNT_LATE_PAIRS));
 		put_count(&row, COUNTER(SE_COUNT_ERROR_ROWS));

@@ -350,8 +350,12 @@ static SeTime
 row_clock(SeGroupTtl *ttl, const SeBatch *batch, int row)
 {
 	if (ttl->node->ttl == SE_TTL_EVENT)
-		return batch->wm[row];
-	if (!se_batch_nulls(batch, row)[ttl->node->time_column])
+	{
+		/* That the input has ended is no time that passes. */
+		if (batch->wm[row] != SE_TIME_MAX)
+			ttl->clock = Max(ttl->clock, batch->wm[row]);
+	}
+	else if (!se_batch_nulls(batch, row)[ttl->node->time_column])
 		ttl->clock = Max(ttl->clock, DatumGetTimestamp(se_batch_values(batch, row)[ttl->node->time_column]));
 	return ttl->clock;
 }
@@ -448,7 +452,7 @@ group_ttl_watermark(SeOperator *op, int input, SeTime h)
 {
 	SeGroupTtl *ttl = (SeGroupTtl *) op;
 
-	if (ttl->node->ttl == SE_TTL_EVENT)
+	if (ttl->node->ttl == SE_TTL_EVENT && h != SE_TIME_MAX)
 		reach(ttl, h);
 	se_op_forward_watermark(op, input, h);
 }
@@ -661,8 +665,8 @@ group_ttl_snapshot(SeOperator *op, SeSnapshotWriter *writer)
 {
 	SeGroupTtl *ttl = (SeGroupTtl *) op;
 
-	/* A tick that is passed is not met again, so the clock is saved with the position. */
-	if (ttl->node->ttl == SE_TTL_PROCESSING && ttl->clock != ttl->clock_saved)
+	/* What moved the clock and is passed is not met again, so the clock is saved with the position. */
+	if (ttl->clock != ttl->clock_saved)
 		ttl->meta_dirty = true;
 	if (ttl->current->home->table->ndirty > 0 || (ttl->old != NULL && ttl->old->home->table->ndirty > 0))
 		ttl->meta_dirty = true;

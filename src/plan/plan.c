@@ -179,6 +179,7 @@ add_sink(SePlan *plan, SeStep *input, Oid result_table)
 	SeTableSinkNode *node = palloc0(sizeof(SeTableSinkNode));
 
 	node->table = result_table;
+	se_retention_read(plan, node);
 	if (input->node->mode == SE_MODE_UPSERT)
 		node->key_columns = result_key_columns(plan);
 	se_step_add(plan, &node->node, SE_NODE_TABLE_SINK, input->node, input->node->mode, NIL, NIL);

@@ -121,6 +121,9 @@ extern bool se_plan_groups_by_window(const SePlan *plan);
 /* ttl_options.c: the options that say when groups are forgotten */
 extern void se_ttl_options_read(SePlan *plan);
 
+/* retention_option.c: the option that says when rows of the result are deleted */
+extern void se_retention_read(SePlan *plan, SeTableSinkNode *sink);
+
 /* expressions.c */
 extern void se_expressions_canonicalise(SePlan *plan);
 extern Expr *se_expr_over(SePlan *plan, Expr *expr, const SeStep *step);

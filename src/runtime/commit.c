@@ -122,6 +122,7 @@ write_all(SeTask *task)
 	if (!se_commit_lock(task))
 		return false;
 	old = MemoryContextSwitchTo(task->commit_memory);
+	task->env.final_to = se_task_final_to(task);
 	write_operators(task);
 	se_side_write(task);
 	SE_FAULT_POINT("commit-before-position");

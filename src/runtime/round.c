@@ -31,6 +31,7 @@
 #define FINAL_MS 10000
 
 static bool final_is_wanted(const SeTask *task);
+static bool has_rows_to_retire(const SeTask *task);
 static bool resume(SeTask *task);
 static SeRoundOutcome poll_sources(SeTask *task);
 static bool poll_one(SeTask *task, SeChainSource *source, bool *more);
@@ -53,6 +54,8 @@ se_round_run(SeTask *task)
 		outcome = poll_sources(task);
 	task->env.current_batch = NULL;
 
+	if (task->windowed && has_rows_to_retire(task))
+		task->env.commit_wanted = true;
 	if (task->env.state_touched || task->env.commit_wanted || task->chain->sink->rows_in != task->sink_rows)
 		task->dirty = true;
 	if (task->windowed && se_task_final_to(task) > task->final_to && final_is_wanted(task))
@@ -72,6 +75,15 @@ final_is_wanted(const SeTask *task)
 	return !task->by_clock ||
 		pg_atomic_read_u64(&task->slot->wanted_lsn) > pg_atomic_read_u64(&task->slot->reflected_lsn) ||
 		TimestampDifferenceExceeds(task->last_commit, GetCurrentTimestamp(), FINAL_MS);
+}
+
+/* Rows of the result have become too old. */
+static bool
+has_rows_to_retire(const SeTask *task)
+{
+	SeTime		final_to = se_task_final_to(task);
+
+	return final_to != SE_TIME_MIN && final_to != SE_TIME_MAX && final_to >= task->env.retire_at;
 }
 
 /*

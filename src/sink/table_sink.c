@@ -22,11 +22,14 @@
 #include "base/fault.h"
 #include "base/job_slot.h"
 #include "catalog/pg_type.h"
+#include "common/int.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
+#include "sink/table_retire.h"
 #include "sink/table_writer.h"
 #include "utils/memutils.h"
 #include "utils/resowner.h"
+#include "utils/timestamp.h"
 #include "utils/tuplestore.h"
 
 /* Memory for pending rows before they go to a file, kB: what asks for a commit fits, a firing in one batch may not. */
@@ -38,6 +41,9 @@
 /* Pending rows and bytes at which the sink asks for a commit. */
 #define FULL_ROWS		200000
 #define FULL_BYTES		(64 * 1024 * 1024)
+
+/* Rows that a commit deletes because they are too old; and twice as many as it writes. */
+#define RETIRED_PER_COMMIT	5000
 
 /* Columns of a stored row behind the result's. */
 enum
@@ -60,6 +66,8 @@ typedef struct TableSink
 	bool		upsert;
 	List	   *key_columns;
 	TupleDesc	input;
+	int			retention_column;	/* the end of a row's window; -1 = rows stay for ever */
+	int64		retention;
 	int			nvarlena;
 	int		   *varlena;		/* columns of variable length */
 
@@ -73,9 +81,13 @@ typedef struct TableSink
 	Datum	   *values;			/* a row on its way into the store */
 	bool	   *nulls;
 
+	/* no row of the result has a window that ends before; SE_TIME_MIN = nobody has looked yet */
+	SeTime		oldest;
+
 	/* the commit in the making, for counters */
 	int64		written;
 	int64		not_taken;
+	int64		retired;
 } TableSink;
 
 static void sink_push(SeOperator *op, int input, SeBatch *batch);
@@ -90,6 +102,8 @@ static TupleDesc make_stored_desc(TupleDesc input);
 static void begin_store(TableSink *sink);
 static void put_row(TableSink *sink, const SeBatch *batch, int row);
 static void write_pending(TableSink *sink, SeTableWriter *writer);
+static void retire_rows(TableSink *sink, SeTableWriter *writer, int64 nrows);
+static bool is_too_old(const TableSink *sink, SeTime end);
 static void publish_pending(TableSink *sink);
 
 static const SeOperatorOps table_sink_ops = {
@@ -120,6 +134,10 @@ se_table_sink_new(const SeTableSinkNode *node, TupleDesc input, SeOperatorEnv *e
 	sink->table = node->table;
 	sink->input = input;
 	sink->key_columns = node->key_columns;
+	sink->retention_column = node->retention_column;
+	sink->retention = node->retention;
+	sink->oldest = node->retention_column < 0 ? SE_TIME_MAX : SE_TIME_MIN;
+	env->retire_at = sink->oldest;
 	sink->upsert = ((SeNode *) linitial(node->node.inputs))->mode == SE_MODE_UPSERT;
 	Assert(sink->upsert || node->key_columns == NIL);
 
@@ -206,8 +224,8 @@ sink_snapshot(SeOperator *op, SeSnapshotWriter *state_writer)
 	MemoryContext old;
 	int64		growth;
 
-	sink->written = sink->not_taken = 0;
-	if (sink->nrows == 0)
+	sink->written = sink->not_taken = sink->retired = 0;
+	if (sink->nrows == 0 && !is_too_old(sink, sink->oldest))
 		return;
 	SE_FAULT_POINT("sink-before-insert");
 
@@ -215,6 +233,8 @@ sink_snapshot(SeOperator *op, SeSnapshotWriter *state_writer)
 	/* Triggers keep what they cache in the current context. */
 	old = MemoryContextSwitchTo(writer->estate->es_query_cxt);
 	write_pending(sink, writer);
+	if (sink->retention_column >= 0)
+		retire_rows(sink, writer, sink->nrows);
 	MemoryContextSwitchTo(old);
 	se_table_writer_close(writer, &sink->written, &sink->not_taken, &growth);
 	op->env->result_rows += growth;
@@ -240,7 +260,9 @@ sink_checkpoint_done(SeOperator *op)
 	op->rows_out += sink->written;
 	if (op->env->slot)
 		pg_atomic_fetch_add_u64(&op->env->slot->counters[SE_COUNT_ROWS_NOT_TAKEN], sink->not_taken);
-	sink->written = sink->not_taken = 0;
+	if (op->env->slot)
+		pg_atomic_fetch_add_u64(&op->env->slot->counters[SE_COUNT_ROWS_RETIRED], sink->retired);
+	sink->written = sink->not_taken = sink->retired = 0;
 	publish_pending(sink);
 }
 
@@ -329,6 +351,8 @@ write_pending(TableSink *sink, SeTableWriter *writer)
 		nulls = stored->tts_isnull;
 		place.major = (uint64) DatumGetInt64(values[ncolumns + STORED_MAJOR]);
 		place.minor = (uint64) DatumGetInt64(values[ncolumns + STORED_MINOR]);
+		if (sink->retention_column >= 0 && !nulls[sink->retention_column])
+			sink->oldest = Min(sink->oldest, DatumGetTimestampTz(values[sink->retention_column]));
 		if (sink->upsert)
 			se_table_upsert_apply(writer, DatumGetChar(values[ncolumns + STORED_KIND]), place, values, nulls);
 		else
@@ -344,6 +368,37 @@ write_pending(TableSink *sink, SeTableWriter *writer)
 	if (nread != sink->nrows)
 		elog(ERROR, "%lld of %lld pending result rows were found",
 			 (long long) nread, (long long) sink->nrows);
+}
+
+/* Delete some of what is too old, and say when there will be more. */
+static void
+retire_rows(TableSink *sink, SeTableWriter *writer, int64 nrows)
+{
+	SeOperatorEnv *env = sink->op.env;
+
+	if (is_too_old(sink, sink->oldest) && !SE_FAULT_WRONG("wrong-retention-keeps"))
+	{
+		SeTime		limit = env->final_to - (SE_FAULT_WRONG("wrong-retention-early") ? 0 : sink->retention);
+
+		se_table_writer_flush(writer);
+		sink->retired = se_table_retire(writer, sink->retention_column, limit,
+										RETIRED_PER_COMMIT + 2 * nrows, &sink->oldest);
+	}
+	env->retire_at = sink->oldest;
+	if (sink->oldest != SE_TIME_MIN && pg_add_s64_overflow(sink->oldest, sink->retention, &env->retire_at))
+		env->retire_at = SE_TIME_MAX;
+	env->commit_wanted |= is_too_old(sink, sink->oldest);
+}
+
+/* May a row be deleted whose window ends then? The end of the input is no time that passes. */
+static bool
+is_too_old(const TableSink *sink, SeTime end)
+{
+	SeTime		final_to = sink->op.env->final_to;
+	SeTime		limit;
+
+	return sink->retention_column >= 0 && final_to != SE_TIME_MIN && final_to != SE_TIME_MAX &&
+		!pg_sub_s64_overflow(final_to, sink->retention, &limit) && end <= limit;
 }
 
 static void

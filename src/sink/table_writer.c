@@ -36,7 +36,6 @@ static void check_triggers(Relation table);
 static void init_defaults(SeTableWriter *writer);
 static void fire_statement_triggers(SeTableWriter *writer, bool before);
 static void add_to_batch(SeTableWriter *writer, SePlace place, const Datum *values, const bool *nulls);
-static void flush_batch(SeTableWriter *writer);
 
 SeTableWriter *
 se_table_writer_open(SeOperatorEnv *env, Oid table, TupleDesc input, bool upsert, List *key_columns)
@@ -135,7 +134,7 @@ se_table_writer_close(SeTableWriter *writer, int64 *written, int64 *not_taken, i
 	EState	   *estate = writer->estate;
 	MemoryContext old = MemoryContextSwitchTo(estate->es_query_cxt);
 
-	flush_batch(writer);
+	se_table_writer_flush(writer);
 	fire_statement_triggers(writer, false);
 	AfterTriggerEndQuery(estate);
 	MemoryContextSwitchTo(old);
@@ -345,12 +344,12 @@ add_to_batch(SeTableWriter *writer, SePlace place, const Datum *values, const bo
 	ResetPerTupleExprContext(estate);
 
 	if (writer->nbatch == SE_WRITER_BATCH_ROWS || writer->batch_bytes >= SE_WRITER_BATCH_BYTES)
-		flush_batch(writer);
+		se_table_writer_flush(writer);
 }
 
 /* Insert the waiting rows and their index entries. */
-static void
-flush_batch(SeTableWriter *writer)
+void
+se_table_writer_flush(SeTableWriter *writer)
 {
 	EState	   *estate = writer->estate;
 	CommandId	cid = GetCurrentCommandId(true);

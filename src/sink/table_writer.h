@@ -77,6 +77,9 @@ extern SeTableWriter *se_table_writer_open(SeOperatorEnv *env, Oid table, TupleD
 extern void se_table_writer_insert(SeTableWriter *writer, SePlace place,
 								   const Datum *values, const bool *nulls);
 
+/* Write what waits; the table then has all rows that were added. */
+extern void se_table_writer_flush(SeTableWriter *writer);
+
 /*
  * Write what waits, fire what is left to fire, check what is left to check, close.
  * The counters are given out because the writer is gone afterwards.
