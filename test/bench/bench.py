@@ -225,6 +225,35 @@ def bench_cumulate():
         drop("s")
 
 
+def bench_update():
+    """Results with each commit, every 100 ms, against once at the close: 1,700 groups, all in one window, then in 17."""
+    n = 3 * MILLION
+    psql("ALTER SYSTEM SET stream_engine.checkpoint_interval = '100ms'", "SELECT pg_reload_conf()")
+    stream("s", "1 second")
+    view("keeper", "SELECT auction FROM s WHERE false")
+    psql(copy("s", f"{WORK}/three.csv"), "SELECT stream_engine.emit_watermark('s', 'infinity')", "REFRESH MATERIALIZED VIEW keeper")
+
+    def once(key, size, emit):
+        began = time.monotonic()
+        psql(f"CREATE MATERIALIZED VIEW v WITH (stream_engine.continuous, stream_engine.start = earliest, stream_engine.emit = '{emit}') AS "
+             f"SELECT window_end, {key} AS k, count(*) AS n, sum(price) AS total, avg(price) AS mean, max(price) AS top "
+             f"FROM s, tumble(date_time, interval '{size}') GROUP BY window_end, {key}", "REFRESH MATERIALIZED VIEW v")
+        took = time.monotonic() - began
+        commits = psql("SELECT commits FROM stream_engine.checkpoints WHERE view = 'v'::regclass")
+        groups = psql("SELECT count(*) FROM v")
+        psql("DROP MATERIALIZED VIEW v")
+        return took, commits, groups
+
+    for key, size in (("price % 1700", "170 seconds"), ("channel", "10 seconds")):
+        pairs = [(once(key, size, "on_close"), once(key, size, "on_update")) for _ in range(5)]
+        for number, mode in enumerate(("on_close", "on_update")):
+            took, commits, groups = pairs[-1][number]
+            note(f"{mode}: {took / n * 1e6:.3f} us a row, {commits} commits, {groups} groups")
+        floor(f"on_update / on_close, groups by {key} in windows of {size}", statistics.median(u[0] / c[0] for c, u in pairs), 1.3)
+    drop("s")
+    psql("ALTER SYSTEM RESET stream_engine.checkpoint_interval", "SELECT pg_reload_conf()")
+
+
 def bench_session():
     """session() against tumble() of the gap's length, 100,000 keys, rows in order and a tenth of them not."""
     n = 3 * MILLION
@@ -410,7 +439,7 @@ END $$;
     psql("ALTER SYSTEM RESET stream_engine.checkpoint_interval", "ALTER SYSTEM RESET stream_engine.state_memory", "SELECT pg_reload_conf()")
 
 
-BENCHES = {"copy": bench_copy, "refresh": bench_refresh, "engine": bench_engine, "hop": bench_hop, "cumulate": bench_cumulate, "session": bench_session, "count": bench_count, "calendar": bench_calendar, "latency": bench_latency, "closing": bench_closing}
+BENCHES = {"copy": bench_copy, "refresh": bench_refresh, "engine": bench_engine, "hop": bench_hop, "cumulate": bench_cumulate, "update": bench_update, "session": bench_session, "count": bench_count, "calendar": bench_calendar, "latency": bench_latency, "closing": bench_closing}
 psql("CREATE EXTENSION stream_engine")
 print(f"stream_engine {psql('SHOW server_version')}, {os.cpu_count()} cores, scale {SCALE}", flush=True)
 make_files()
