@@ -78,6 +78,25 @@ SELECT stream_engine.start(v) FROM unnest('{v,late,windows}'::regclass[]) v;
 REFRESH MATERIALIZED VIEW v;
 SELECT a, h FROM v WHERE a > 100 ORDER BY h, a;
 
+-- the clock moves it, too, as ticks in the log say; before a view has read them
+SELECT stream_engine.test_clock_set('2024-05-01 12:00');
+CREATE FOREIGN TABLE delayed (a int, ts timestamptz OPTIONS (event_time 'true')) SERVER stream_engine
+    OPTIONS (watermark 'ts - interval ''1 hour''', max_delay '20 seconds');
+CREATE MATERIALIZED VIEW ticks WITH (stream_engine.continuous) AS SELECT a, current_watermark('delayed') AS h FROM delayed;
+SELECT stream_engine.test_tick('2024-05-01 12:00');
+INSERT INTO delayed VALUES (1, '2024-05-01 12:00');
+SELECT stream_engine.test_tick('2024-05-01 12:00:30');
+INSERT INTO delayed VALUES (2, '2024-05-01 12:00');
+REFRESH MATERIALIZED VIEW ticks;
+SELECT * FROM ticks ORDER BY a;
+SELECT current_watermark('delayed');
+SELECT stream_engine.test_fault_set('round-begin', 'wait');
+SELECT stream_engine.test_tick('2024-05-01 12:01');
+SELECT current_watermark('delayed');
+SELECT stream_engine.test_fault_clear('round-begin');
+REFRESH MATERIALIZED VIEW ticks;
+SELECT watermark FROM stream_engine.watermarks WHERE reader = 'ticks'::regclass;
+
 -- the moment, also where the event time is on a local clock
 CREATE FOREIGN TABLE berlin (a int, ts timestamp OPTIONS (event_time 'true')) SERVER stream_engine OPTIONS (watermark 'ts', timezone 'Europe/Berlin');
 CREATE MATERIALIZED VIEW b WITH (stream_engine.continuous) AS SELECT ts, current_watermark('berlin') AS h FROM berlin;
