@@ -36,6 +36,7 @@
 
 #include "access/detoast.h"
 #include "access/stratnum.h"
+#include "base/fault.h"
 #include "base/settings.h"
 #include "catalog/pg_opfamily.h"
 #include "catalog/pg_type.h"
@@ -233,6 +234,8 @@ make_anew(void *arg)
 	calc->stale = lappend(calc->stale, calc->exprs);
 	MemoryContextSwitchTo(old);
 	make_expressions(calc);
+	if (SE_FAULT_WRONG("wrong-failed-copies-stay"))
+		return;
 	while (calc->out->nrows > 0 && se_place_compare(calc->out->places[calc->out->nrows - 1], place) == 0)
 		calc->out->nrows--;
 	while (calc->next < calc->nselected &&

@@ -178,7 +178,7 @@ side_is_left_out(SeSide *base, const SeBatch *batch, int row)
 	{
 		LeftOut    *item = lfirst(cell);
 
-		if (se_place_compare(item->place, batch->places[row]) != 0)
+		if (se_place_compare(item->place, batch->places[row]) != 0 || SE_FAULT_WRONG("wrong-left-out-row-kept"))
 			continue;
 		if (!item->met)			/* else a row that is in several windows */
 		{
