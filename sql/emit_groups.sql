@@ -40,6 +40,8 @@ CALL make('e_clock', 'early 10 s processing');
 CALL make('f_window', 'early 10 s processing', 'SELECT k, window_end, count(*) AS n, sum(v) AS v FROM s, tumble(ts, ''1 hour'') GROUP BY k, window_end');
 CALL make('g_total', 'early 10 s', 'SELECT 0 AS k, count(*) AS n FROM s');
 
+SELECT stream_engine.test_tick('2024-05-01 12:00:07+00');
+
 -- only the total has its row from the beginning on; the first watermark passes all multiples before it
 SELECT * FROM shown();
 CALL put(1, 1, 1);

@@ -216,6 +216,12 @@ se_task_final_to(const SeTask *task)
 		return SE_TIME_MIN;
 	if (passed != SE_TIME_MAX && passed != SE_TIME_MIN && pg_sub_s64_overflow(passed, task->lateness, &passed))
 		passed = SE_TIME_MIN;
+
+	/* What is stored is a timestamp, so what is beyond all of them is infinite. */
+	if (passed < MIN_TIMESTAMP)
+		passed = SE_TIME_MIN;
+	else if (passed >= END_TIMESTAMP)
+		passed = SE_TIME_MAX;
 	return Max(passed, task->final_to);
 }
 
