@@ -70,7 +70,7 @@ bool
 se_result_retention_is_index(Oid index)
 {
 	HeapTuple	tuple = get_rel_relkind(index) == RELKIND_INDEX ?
-		SearchSysCache1(INDEXRELID, ObjectIdGetDatum(index)) : NULL;
+	SearchSysCache1(INDEXRELID, ObjectIdGetDatum(index)) : NULL;
 	bool		found;
 
 	if (!HeapTupleIsValid(tuple))

@@ -23,12 +23,7 @@
 /* Pieces that may wait although a window's worth of them follows: batches of one key are not cut at each. */
 #define MOST_SPARE_PLACES 32
 
-static void count_agg_push(SeOperator *op, int input, SeBatch *batch);
-static void count_agg_watermark(SeOperator *op, int input, SeTime h);
-static bool count_agg_resume(SeOperator *op);
-static void count_agg_end(SeOperator *op, int input);
 static void cut_pieces(SeCountAgg *agg);
-static SeKeys *make_piece_keys(const SeKeys *keys);
 static bool is_ending(SeOperator *op);
 static bool finish_ending(SeOperator *op);
 static void changed(SeOperator *op);
@@ -45,18 +40,18 @@ static void need_rows(SeCountAgg *agg, int n);
 
 static const SeOperatorOps count_agg_ops = {
 	.name = "count aggregate",
-	.push = count_agg_push,
-	.watermark = count_agg_watermark,
+	.push = se_stash_push,
+	.watermark = se_stash_watermark,
 	.idle = se_op_forward_idle,
 	.timer = se_op_forward_timer,
-	.resume = count_agg_resume,
+	.resume = se_stash_resume,
 	.prepare = se_count_state_prepare,
 	.snapshot = se_count_state_snapshot,
 	.rewrite = se_count_state_rewrite,
 	.restore = se_count_state_restore,
 	.restored = se_count_state_restored,
 	.checkpoint_done = se_op_no_checkpoint_done,
-	.end = count_agg_end,
+	.end = se_stash_end,
 	.close = se_op_no_close,
 };
 
@@ -83,7 +78,7 @@ se_count_agg_new(const SeCountAggNode *node, SeOperatorEnv *env)
 	for (int k = 0; k < agg->keys->n; k++)
 		agg->looks_vary |= agg->keys->columns[k].kind == SE_KEY_GENERIC;
 	cut_pieces(agg);
-	agg->piece_keys = agg->overlap ? make_piece_keys(agg->keys) : agg->keys;
+	agg->piece_keys = agg->overlap ? se_keys_numbered(agg->keys) : agg->keys;
 	agg->piece_values = palloc(Max(agg->piece_keys->n, 1) * sizeof(Datum));
 	agg->piece_nulls = palloc(Max(agg->piece_keys->n, 1) * sizeof(bool));
 	agg->home = se_agg_home_new_singly(agg->set, agg->piece_keys, agg->keys->n, sizeof(SeCountPiece),
@@ -123,46 +118,6 @@ cut_pieces(SeCountAgg *agg)
 		agg->lengths[1] = slide - agg->lengths[0];
 	}
 	agg->places = agg->overlap ? (uint32) (agg->reach + Min(Max(agg->reach / 4, 1), MOST_SPARE_PLACES)) : 1;
-}
-
-/* The keys, then the place in the ring. */
-static SeKeys *
-make_piece_keys(const SeKeys *keys)
-{
-	SeKeys	   *result = palloc0(offsetof(SeKeys, columns) + (keys->n + 1) * sizeof(SeKeyColumn));
-
-	result->n = keys->n + 1;
-	memcpy(result->columns, keys->columns, keys->n * sizeof(SeKeyColumn));
-	result->columns[keys->n].kind = SE_KEY_INT8;
-	result->columns[keys->n].byval = true;
-	result->columns[keys->n].typlen = sizeof(int64);
-	return result;
-}
-
-static void
-count_agg_push(SeOperator *op, int input, SeBatch *batch)
-{
-	if (!batch->append_only)
-		elog(ERROR, "count aggregate got rows that change others");
-	se_stash_push(&((SeCountAgg *) op)->stash, batch);
-}
-
-static void
-count_agg_watermark(SeOperator *op, int input, SeTime h)
-{
-	se_stash_watermark(&((SeCountAgg *) op)->stash, h);
-}
-
-static void
-count_agg_end(SeOperator *op, int input)
-{
-	se_stash_end(&((SeCountAgg *) op)->stash);
-}
-
-static bool
-count_agg_resume(SeOperator *op)
-{
-	return se_stash_resume(&((SeCountAgg *) op)->stash);
 }
 
 static bool

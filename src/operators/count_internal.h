@@ -76,6 +76,7 @@ typedef enum SeCountEnd
 typedef struct SeCountAgg
 {
 	SeOperator	op;
+	SeStash		stash;
 
 	/* settings: never change */
 	const SeCountAggNode *node;
@@ -96,7 +97,6 @@ typedef struct SeCountAgg
 	int64		arrivals;		/* rows that are replayed, over all keys */
 	SeCountEnd	end;
 	uint32		cursor;			/* an index of the home */
-	SeStash		stash;
 	uint32		snapshots;
 	uint32		meta_saved;		/* the snapshot that wrote the newest META */
 	bool		meta_dirty;

@@ -31,11 +31,6 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
-static void session_agg_push(SeOperator *op, int input, SeBatch *batch);
-static void session_agg_watermark(SeOperator *op, int input, SeTime h);
-static bool session_agg_resume(SeOperator *op);
-static void session_agg_end(SeOperator *op, int input);
-static SeKeys *make_session_keys(const SeKeys *keys);
 static bool is_firing(SeOperator *op);
 static bool finish_firing(SeOperator *op);
 static void changed(SeOperator *op);
@@ -56,18 +51,18 @@ static void need_rows(SeSessionAgg *agg, int n);
 
 static const SeOperatorOps session_agg_ops = {
 	.name = "session aggregate",
-	.push = session_agg_push,
-	.watermark = session_agg_watermark,
+	.push = se_stash_push,
+	.watermark = se_stash_watermark,
 	.idle = se_op_forward_idle,
 	.timer = se_session_update_timer,
-	.resume = session_agg_resume,
+	.resume = se_stash_resume,
 	.prepare = se_session_state_prepare,
 	.snapshot = se_session_state_snapshot,
 	.rewrite = se_session_state_rewrite,
 	.restore = se_session_state_restore,
 	.restored = se_session_state_restored,
 	.checkpoint_done = se_op_no_checkpoint_done,
-	.end = session_agg_end,
+	.end = se_stash_end,
 	.close = se_op_no_close,
 };
 
@@ -92,7 +87,7 @@ se_session_agg_new(const SeSessionAggNode *node, SeOperatorEnv *env)
 	agg->early_next = agg->final_to = SE_TIME_MIN;
 	agg->set = se_agg_set_new(node->calls, input, env);
 	agg->keys = se_keys_new(input, node->keys, node->key_eq);
-	agg->session_keys = make_session_keys(agg->keys);
+	agg->session_keys = se_keys_numbered(agg->keys);
 	agg->session_values = palloc(agg->session_keys->n * sizeof(Datum));
 	agg->session_nulls = palloc(agg->session_keys->n * sizeof(bool));
 	se_timers_init(&agg->timers, se_arena_new(env));
@@ -101,46 +96,6 @@ se_session_agg_new(const SeSessionAggNode *node, SeOperatorEnv *env)
 										 ALLOCSET_DEFAULT_SIZES);
 	agg->out = se_batch_new(CurrentMemoryContext, node->node.desc, Max(se_batch_rows, 2));
 	return &agg->op;
-}
-
-/* The keys, then the session's number. */
-static SeKeys *
-make_session_keys(const SeKeys *keys)
-{
-	SeKeys	   *result = palloc0(offsetof(SeKeys, columns) + (keys->n + 1) * sizeof(SeKeyColumn));
-
-	result->n = keys->n + 1;
-	memcpy(result->columns, keys->columns, keys->n * sizeof(SeKeyColumn));
-	result->columns[keys->n].kind = SE_KEY_INT8;
-	result->columns[keys->n].byval = true;
-	result->columns[keys->n].typlen = sizeof(int64);
-	return result;
-}
-
-static void
-session_agg_push(SeOperator *op, int input, SeBatch *batch)
-{
-	if (!batch->append_only)
-		elog(ERROR, "session aggregate got rows that change others");
-	se_stash_push(&((SeSessionAgg *) op)->stash, batch);
-}
-
-static void
-session_agg_watermark(SeOperator *op, int input, SeTime h)
-{
-	se_stash_watermark(&((SeSessionAgg *) op)->stash, h);
-}
-
-static void
-session_agg_end(SeOperator *op, int input)
-{
-	se_stash_end(&((SeSessionAgg *) op)->stash);
-}
-
-static bool
-session_agg_resume(SeOperator *op)
-{
-	return se_stash_resume(&((SeSessionAgg *) op)->stash);
 }
 
 static bool

@@ -107,6 +107,7 @@ typedef struct SeSessionGeneration
 typedef struct SeSessionAgg
 {
 	SeOperator	op;
+	SeStash		stash;
 
 	/* settings: never change */
 	const SeSessionAggNode *node;
@@ -128,7 +129,6 @@ typedef struct SeSessionAgg
 	SeSessionQueue stale;		/* updating: to be emitted early, and not yet due */
 	SeTime		early_next;		/* updating: the next time at which those become due */
 	SeTime		final_to;		/* sessions that end before are final, and no other may become so short again */
-	SeStash		stash;
 	uint32		snapshots;
 	uint32		meta_saved;		/* the snapshot that wrote the newest META */
 	bool		meta_dirty;

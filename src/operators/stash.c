@@ -17,6 +17,7 @@
 #define STASH_WHOLE	2
 
 static void write_text(StringInfo out, const char *text);
+static SeStash *stash_of(SeOperator *op);
 static bool is_busy(const SeStash *stash);
 static bool go_on(SeStash *stash);
 static void keep(SeStash *stash, const SeBatch *batch, int from);
@@ -28,6 +29,7 @@ static bool is_own(SeStash *stash, SeBatch *batch, int row);
 void
 se_stash_init(SeStash *stash, SeOperator *op, const SeStashOps *ops, TupleDesc input, SeKeys *keys)
 {
+	Assert(stash == stash_of(op));
 	stash->op = op;
 	stash->ops = ops;
 	stash->input = input;
@@ -37,8 +39,9 @@ se_stash_init(SeStash *stash, SeOperator *op, const SeStashOps *ops, TupleDesc i
 }
 
 void
-se_stash_push(SeStash *stash, SeBatch *batch)
+se_stash_push(SeOperator *op, int input, SeBatch *batch)
 {
+	SeStash    *stash = stash_of(op);
 	int			done = 0;
 	bool		free_to_go;
 
@@ -55,9 +58,11 @@ se_stash_push(SeStash *stash, SeBatch *batch)
 }
 
 void
-se_stash_watermark(SeStash *stash, SeTime h)
+se_stash_watermark(SeOperator *op, int input, SeTime h)
 {
-	stash->op->watermark_in = Max(stash->op->watermark_in, h);
+	SeStash    *stash = stash_of(op);
+
+	op->watermark_in = Max(op->watermark_in, h);
 	if ((!is_busy(stash) || go_on(stash)) && stash->ops->advance(stash->op, h))
 		return;
 	stash->watermark = Max(stash->watermark, h);
@@ -65,8 +70,10 @@ se_stash_watermark(SeStash *stash, SeTime h)
 }
 
 void
-se_stash_end(SeStash *stash)
+se_stash_end(SeOperator *op, int input)
 {
+	SeStash    *stash = stash_of(op);
+
 	if (!is_busy(stash))
 	{
 		se_op_forward_end(stash->op, 0);
@@ -77,9 +84,17 @@ se_stash_end(SeStash *stash)
 }
 
 bool
-se_stash_resume(SeStash *stash)
+se_stash_resume(SeOperator *op)
 {
+	SeStash    *stash = stash_of(op);
+
 	return !is_busy(stash) || go_on(stash);
+}
+
+static SeStash *
+stash_of(SeOperator *op)
+{
+	return &((SeStashedOperator *) op)->stash;
 }
 
 /* Is there work left from before? */

@@ -50,14 +50,21 @@ typedef struct SeStash
 	bool		end;			/* the input ended */
 } SeStash;
 
+/* How the struct of an operator with a stash begins. */
+typedef struct SeStashedOperator
+{
+	SeOperator	op;
+	SeStash		stash;
+} SeStashedOperator;
+
 /* An empty stash in the current context, which lives as long as the operator. */
 extern void se_stash_init(SeStash *stash, SeOperator *op, const SeStashOps *ops, TupleDesc input, SeKeys *keys);
 
-/* The operator's callbacks of these names. */
-extern void se_stash_push(SeStash *stash, SeBatch *batch);
-extern void se_stash_watermark(SeStash *stash, SeTime h);
-extern void se_stash_end(SeStash *stash);
-extern bool se_stash_resume(SeStash *stash);
+/* Callbacks of the operator. Its input is only added to: anything else is an ERROR. */
+extern void se_stash_push(SeOperator *op, int input, SeBatch *batch);
+extern void se_stash_watermark(SeOperator *op, int input, SeTime h);
+extern void se_stash_end(SeOperator *op, int input);
+extern bool se_stash_resume(SeOperator *op);
 
 extern void se_stash_write(const SeStash *stash, StringInfo out);
 extern void se_stash_read(SeStash *stash, SeRecordReader *reader);

@@ -20,11 +20,7 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
-static void window_agg_push(SeOperator *op, int input, SeBatch *batch);
-static void window_agg_watermark(SeOperator *op, int input, SeTime h);
 static void window_agg_timer(SeOperator *op, SeTime now);
-static bool window_agg_resume(SeOperator *op);
-static void window_agg_end(SeOperator *op, int input);
 static bool is_firing(SeOperator *op);
 static bool finish_firing(SeOperator *op);
 static void changed(SeOperator *op);
@@ -47,18 +43,18 @@ fires_before(const SeWindowAgg *agg, SeTime wm)
 
 static const SeOperatorOps window_agg_ops = {
 	.name = "window aggregate",
-	.push = window_agg_push,
-	.watermark = window_agg_watermark,
+	.push = se_stash_push,
+	.watermark = se_stash_watermark,
 	.idle = se_op_forward_idle,
 	.timer = window_agg_timer,
-	.resume = window_agg_resume,
+	.resume = se_stash_resume,
 	.prepare = se_window_state_prepare,
 	.snapshot = se_window_state_snapshot,
 	.rewrite = se_window_state_rewrite,
 	.restore = se_window_state_restore,
 	.restored = se_window_state_restored,
 	.checkpoint_done = se_op_no_checkpoint_done,
-	.end = window_agg_end,
+	.end = se_stash_end,
 	.close = se_op_no_close,
 };
 
@@ -101,37 +97,11 @@ se_window_agg_new(const SeWindowAggNode *node, SeOperatorEnv *env)
 }
 
 static void
-window_agg_push(SeOperator *op, int input, SeBatch *batch)
-{
-	if (!batch->append_only)
-		elog(ERROR, "window aggregate got rows that change others");
-	se_stash_push(&((SeWindowAgg *) op)->stash, batch);
-}
-
-static void
-window_agg_watermark(SeOperator *op, int input, SeTime h)
-{
-	se_stash_watermark(&((SeWindowAgg *) op)->stash, h);
-}
-
-static void
-window_agg_end(SeOperator *op, int input)
-{
-	se_stash_end(&((SeWindowAgg *) op)->stash);
-}
-
-static void
 window_agg_timer(SeOperator *op, SeTime now)
 {
 	if (((SeWindowAgg *) op)->updating)
 		se_window_update_timer(op, now);
 	se_op_forward_timer(op, now);
-}
-
-static bool
-window_agg_resume(SeOperator *op)
-{
-	return se_stash_resume(&((SeWindowAgg *) op)->stash);
 }
 
 static bool

@@ -70,6 +70,7 @@ typedef struct SeMerged
 typedef struct SeWindowAgg
 {
 	SeOperator	op;
+	SeStash		stash;
 
 	/* settings: never change */
 	const SeWindowAggNode *node;
@@ -98,7 +99,6 @@ typedef struct SeWindowAgg
 	int			nawake;
 	int			max_awake;
 	SeNetRows	net;
-	SeStash		stash;
 	uint32		snapshots;
 	uint32		meta_saved;		/* the snapshot that wrote the newest META */
 	bool		meta_dirty;

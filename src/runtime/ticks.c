@@ -40,7 +40,7 @@ typedef struct Marked
 {
 	uint64		generation;
 	uint64		active;
-}			Marked;
+} Marked;
 
 static void write_idle(SeTime now);
 static bool seems_idle(SeJobSlot *slot, SeTime now);
@@ -87,7 +87,7 @@ se_ticks_write(void)
 static void
 write_idle(SeTime now)
 {
-	static Marked * marked = NULL;	/* by slot */
+	static Marked *marked = NULL;	/* by slot */
 	List	   *streams = NIL;
 
 	if (marked == NULL)

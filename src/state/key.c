@@ -55,6 +55,19 @@ se_keys_new(TupleDesc desc, List *columns, List *eq_operators)
 	return keys;
 }
 
+SeKeys *
+se_keys_numbered(const SeKeys *keys)
+{
+	SeKeys	   *result = palloc0(offsetof(SeKeys, columns) + (keys->n + 1) * sizeof(SeKeyColumn));
+
+	result->n = keys->n + 1;
+	memcpy(result->columns, keys->columns, keys->n * sizeof(SeKeyColumn));
+	result->columns[keys->n].kind = SE_KEY_INT8;
+	result->columns[keys->n].byval = true;
+	result->columns[keys->n].typlen = sizeof(int64);
+	return result;
+}
+
 static void
 describe_column(SeKeyColumn *key, TupleDesc desc, int column, Oid eq_operator)
 {

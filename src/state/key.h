@@ -52,6 +52,9 @@ typedef struct SeKeys
  */
 extern SeKeys *se_keys_new(TupleDesc desc, List *columns, List *eq_operators);
 
+/* The same keys, then a number of the operator's (int8). */
+extern SeKeys *se_keys_numbered(const SeKeys *keys);
+
 /*
  * Prepare the keys of n rows of a batch: values and nulls become n * keys->n, hashes n.
  * Detoasted values live in the current context. May run the type's functions.
