@@ -224,6 +224,10 @@ se_agg_set_merge(SeAggSet *set, SeAggHome *home, char *to, const char *from)
 void
 se_agg_set_final(SeAggSet *set, SeAggHome *home, char *acc, Datum *values, bool *nulls)
 {
+	const SeBatch *batch = set->env->current_batch;
+
+	/* An error is no row's, though one may be at work: it would come again without it. */
+	set->env->current_batch = NULL;
 	for (int i = 0; i < set->ncalls; i++)
 	{
 		if (set->slots[i].fn == NULL)
@@ -231,6 +235,7 @@ se_agg_set_final(SeAggSet *set, SeAggHome *home, char *acc, Datum *values, bool 
 		else
 			values[i] = se_agg_fn_final(&set->slots[i], home, acc, &nulls[i]);
 	}
+	set->env->current_batch = batch;
 }
 
 void
