@@ -58,10 +58,14 @@ se_arena_alloc(SeArena *arena, Size size)
 	char	   *result;
 
 	size = TYPEALIGN(8, size);
-	if (arena->given != NULL && size <= LARGEST_PIECE)
+	if (arena->given != NULL)
 	{
-		void	  **given = given_of_size(arena, &size);
+		void	  **given;
 
+		/* What is given back as a block must be one. */
+		if (size > LARGEST_PIECE)
+			return se_arena_block(arena, size);
+		given = given_of_size(arena, &size);
 		if (*given != NULL)
 		{
 			result = *given;
