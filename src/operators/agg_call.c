@@ -334,7 +334,7 @@ se_agg_fn_reset(const SeAggSlot *slot, SeAggHome *home, char *acc)
 	{
 		case SE_AGG_STATE:
 			((SeStateAcc *) acc)->status = SE_AGG_FRESH;
-			((SeStateAcc *) acc)->blob.used = 0;
+			se_agg_blob_clear(home->arena, &((SeStateAcc *) acc)->blob);
 			break;
 		case SE_AGG_REPLAY:
 			se_agg_replay_reset(slot->fn, home, (SeReplayAcc *) acc);

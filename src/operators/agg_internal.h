@@ -74,6 +74,7 @@ typedef struct SeAggBlob
 } SeAggBlob;
 
 extern void se_agg_blob_set(SeArena *arena, SeAggBlob *blob, const void *bytes, Size size);
+extern void se_agg_blob_clear(SeArena *arena, SeAggBlob *blob);
 
 /*
  * Native accumulators (agg_native.c). Rows are given by number, accs[i] is the payload
@@ -84,7 +85,7 @@ extern void se_native_apply(const SeAggSlot *slot, SeAggHome *home, const SeBatc
 							const int *rows, char **accs, int n);
 extern void se_native_merge(const SeAggSlot *slot, SeAggHome *home, char *to, const char *from);
 extern Datum se_native_final(const SeAggSlot *slot, const char *acc, bool *isnull);
-extern void se_native_reset(const SeAggSlot *slot, char *acc);
+extern void se_native_reset(const SeAggSlot *slot, SeAggHome *home, char *acc);
 extern void se_native_save(const SeAggSlot *slot, const char *acc, StringInfo out);
 extern void se_native_load(const SeAggSlot *slot, SeAggHome *home, char *acc, SeRecordReader *reader);
 

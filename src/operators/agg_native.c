@@ -25,6 +25,9 @@
 #include "utils/timestamp.h"
 #include "utils/varlena.h"
 
+/* Bytes up to which a value's room is kept with its accumulator. */
+#define SHORT_VALUE 64
+
 static void take_numeric(SeAggHome *home, SeNumericSumAcc *acc, Datum value);
 static void take_units(SeAggHome *home, SeNumericSumAcc *acc, int128 units, int64 scale);
 static void take_rest(SeAggHome *home, SeNumericSumAcc *acc, Datum value);
@@ -66,13 +69,25 @@ se_agg_blob_set(SeArena *arena, SeAggBlob *blob, const void *bytes, Size size)
 		/* The new value may be part of the old one's bytes, which giving back spoils. */
 		memmove(larger, bytes, size);
 		if (blob->room > 0)
-			se_arena_give(arena, blob->bytes, blob->room);
+			(void) se_arena_give(arena, blob->bytes, blob->room);
 		blob->bytes = larger;
 		blob->room = (uint32) room;
 	}
 	else
 		memmove(blob->bytes, bytes, size);
 	blob->used = (uint32) size;
+}
+
+/* No value. A short one's room stays; a long one's is for others, where the arena takes it back. */
+void
+se_agg_blob_clear(SeArena *arena, SeAggBlob *blob)
+{
+	if (blob->room > SHORT_VALUE && se_arena_give(arena, blob->bytes, blob->room))
+	{
+		blob->bytes = NULL;
+		blob->room = 0;
+	}
+	blob->used = 0;
 }
 
 SeNativeFamily
@@ -407,7 +422,7 @@ se_native_final(const SeAggSlot *slot, const char *acc, bool *isnull)
 
 /* No row yet; the room of its values is used again. */
 void
-se_native_reset(const SeAggSlot *slot, char *acc)
+se_native_reset(const SeAggSlot *slot, SeAggHome *home, char *acc)
 {
 	acc += slot->offset;
 	switch (se_native_family(slot->native))
@@ -416,13 +431,13 @@ se_native_reset(const SeAggSlot *slot, char *acc)
 			{
 				SeAggBlob	rest = ((SeNumericSumAcc *) acc)->rest;
 
+				se_agg_blob_clear(home->arena, &rest);
 				memset(acc, 0, slot->size);
-				rest.used = 0;
 				((SeNumericSumAcc *) acc)->rest = rest;
 				return;
 			}
 		case SE_FAMILY_REFERENCE:
-			((SeAggBlob *) acc)->used = 0;
+			se_agg_blob_clear(home->arena, (SeAggBlob *) acc);
 			return;
 		default:
 			memset(acc, 0, slot->size);

@@ -57,10 +57,10 @@ give_tuple(SeAggHome *home, const SeAggColumn *columns, int n, SeAggTuple *tuple
 	for (int i = 0; i < n; i++)
 	{
 		if (!tuple_nulls(tuple, n)[i] && !columns[i].byval)
-			se_arena_give(home->arena, DatumGetPointer(tuple->values[i]),
-						  se_value_size(tuple->values[i], columns[i].typlen));
+			(void) se_arena_give(home->arena, DatumGetPointer(tuple->values[i]),
+								 se_value_size(tuple->values[i], columns[i].typlen));
 	}
-	se_arena_give(home->arena, tuple, offsetof(SeAggTuple, values) + n * (sizeof(Datum) + sizeof(bool)));
+	(void) se_arena_give(home->arena, tuple, offsetof(SeAggTuple, values) + n * (sizeof(Datum) + sizeof(bool)));
 }
 
 void

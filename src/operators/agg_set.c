@@ -306,7 +306,7 @@ se_agg_set_reset(SeAggSet *set, SeAggHome *home, char *acc)
 	for (int i = 0; i < set->ncalls; i++)
 	{
 		if (set->slots[i].fn == NULL)
-			se_native_reset(&set->slots[i], acc);
+			se_native_reset(&set->slots[i], home, acc);
 		else
 			se_agg_fn_reset(&set->slots[i], home, acc);
 	}

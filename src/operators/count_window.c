@@ -66,7 +66,7 @@ se_count_window_put(SeCountAgg *agg, SeCountKey *key, int64 piece, SeEntry *entr
 		if (key->room > 0)
 		{
 			memcpy(places, key->places, key->room * sizeof(SeEntry *));
-			se_arena_give(agg->home->arena, key->places, key->room * sizeof(SeEntry *));
+			(void) se_arena_give(agg->home->arena, key->places, key->room * sizeof(SeEntry *));
 		}
 		key->places = places;
 		key->room = room;

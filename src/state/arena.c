@@ -98,12 +98,12 @@ se_arena_reuse(SeArena *arena)
 		arena->given = MemoryContextAllocZero(arena->env->memory, PIECE_SIZES * sizeof(void *));
 }
 
-void
+bool
 se_arena_give(SeArena *arena, void *piece, Size size)
 {
 	size = TYPEALIGN(8, size);
 	if (arena->given == NULL || size == 0)
-		return;
+		return false;
 	if (size > LARGEST_PIECE)
 		se_arena_block_free(arena, piece);
 	else
@@ -113,6 +113,7 @@ se_arena_give(SeArena *arena, void *piece, Size size)
 		*(void **) piece = *given;
 		*given = piece;
 	}
+	return true;
 }
 
 /* Where pieces of a size are kept; the size becomes that of all of them. */

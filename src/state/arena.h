@@ -28,10 +28,10 @@ extern void se_arena_block_free(SeArena *arena, void *block);
 
 /*
  * From now on pieces that are given back are taken again, each for one of its size. Pieces
- * of se_arena_alloc only, with the size they were taken with; without this, giving does nothing.
+ * of se_arena_alloc only, with the size they were taken with; without this, giving does nothing, and says so (false).
  */
 extern void se_arena_reuse(SeArena *arena);
-extern void se_arena_give(SeArena *arena, void *piece, Size size);
+extern bool se_arena_give(SeArena *arena, void *piece, Size size);
 
 /* Give everything back. */
 extern void se_arena_free(SeArena *arena);

@@ -220,7 +220,7 @@ se_table_rekey(SeTable *table, SeEntry *entry, const Datum *values)
 			memcmp(DatumGetPointer(old), DatumGetPointer(values[k]), size) == 0)
 			continue;
 		keys[k] = se_value_store(table->arena, values[k], false, key->typlen);
-		se_arena_give(table->arena, DatumGetPointer(old), size);
+		(void) se_arena_give(table->arena, DatumGetPointer(old), size);
 	}
 }
 

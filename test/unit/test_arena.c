@@ -106,7 +106,7 @@ SE_TEST(without_reuse_giving_does_nothing)
 	SeArena    *arena = se_arena_new(env);
 	char	   *piece = se_arena_alloc(arena, 100);
 
-	se_arena_give(arena, piece, 100);
+	SE_CHECK(!se_arena_give(arena, piece, 100));
 	SE_CHECK(se_arena_alloc(arena, 100) != (void *) piece);
 	se_arena_free(arena);
 	SE_CHECK_INT(env->state_bytes, 0);
