@@ -16,11 +16,14 @@ typedef struct Defined
 	bool		final;
 } Defined;
 
-/* The sessions of the first n rows, when the watermark is h; how many. Late rows are counted. */
+/*
+ * The sessions of the first n rows, when the watermark is h; how many. Late rows are counted. Before row
+ * `altered` no lateness was allowed, and what was final then stays so.
+ */
 static int
-define(const SeSessionAggNode *node, const Row *rows, int n, SeTime h, Defined *sessions, int64 *late_rows)
+define(const SeSessionAggNode *node, const Row *rows, int n, SeTime h, int altered, Defined *sessions, int64 *late_rows)
 {
-	int64		lateness = node->emit.lateness;
+	SeTime		horizon = SE_TIME_MIN;
 	int			count = 0;
 
 	*late_rows = 0;
@@ -30,10 +33,12 @@ define(const SeSessionAggNode *node, const Row *rows, int n, SeTime h, Defined *
 		Defined		mine = {{0}};
 		bool		joined = false;
 
+		if (wm > SE_TIME_MIN)
+			horizon = Max(horizon, wm - (i <= altered || wm == SE_TIME_MAX ? 0 : node->emit.lateness));
 		for (int j = 0; j < count; j++)
 		{
 			sessions[j].fired |= sessions[j].it.end < wm;
-			sessions[j].final |= wm == SE_TIME_MAX || (wm > SE_TIME_MIN && sessions[j].it.end < wm - lateness);
+			sessions[j].final |= sessions[j].it.end < horizon;
 		}
 		if (i == n || gap_of(node, &rows[i]) < 0)
 			continue;
@@ -64,7 +69,7 @@ define(const SeSessionAggNode *node, const Row *rows, int n, SeTime h, Defined *
 			mine.it.max = Max(mine.it.max, other->max);
 			sessions[j] = sessions[--count];
 		}
-		if (!joined && wm > SE_TIME_MIN && mine.it.end < wm - lateness)
+		if (!joined && mine.it.end < horizon)
 			(*late_rows)++;
 		else
 			sessions[count++] = mine;
@@ -86,6 +91,7 @@ typedef struct Upsert
 	Sink		sink;			/* first */
 	Table		table;
 	Table		saved;			/* as of the last commit */
+	bool		append;			/* results do not change yet */
 	uint64		deletes;
 	uint64		updates;
 	uint64		moves;
@@ -107,7 +113,7 @@ upsert_push(SeOperator *op, int input, SeBatch *batch)
 	Table	   *table = &upsert->table;
 	bool		moving = false; /* a -U came, whose +U is next */
 
-	SE_CHECK(!batch->append_only);
+	SE_CHECK(batch->append_only == upsert->append);
 	for (int i = 0; i < batch->nrows; i++)
 	{
 		Datum	   *values = se_batch_values(batch, i);
@@ -179,12 +185,13 @@ equal_results(const Result *a, const Result *b)
  * there are never two of one session.
  */
 static void
-check_table(const SeSessionAggNode *node, Upsert *upsert, const Row *rows, int n, SeTime h, bool exact, bool all, int64 counted_late)
+check_table(const SeSessionAggNode *node, Upsert *upsert, const Row *rows, int n, SeTime h, int altered, bool exact, bool all,
+			int64 counted_late)
 {
 	Table	   *table = &upsert->table;
 	Defined    *sessions = palloc((n + 1) * sizeof(Defined));
 	int64		late;
-	int			count = define(node, rows, n, h, sessions, &late);
+	int			count = define(node, rows, n, h, altered, sessions, &late);
 	int			rows_found = 0;
 
 	for (int i = 0; i < count; i++)
@@ -225,6 +232,7 @@ typedef struct Plan
 	bool		crash;			/* restores from the last commit now and then */
 	bool		reclaim;
 	bool		generations;	/* a new one begins now and then */
+	bool		alter;			/* results change only from some commit on */
 } Plan;
 
 typedef struct Seen
@@ -291,10 +299,16 @@ run(int64 gap, Plan plan)
 	int			at = 0;
 	int			committed_at = 0;
 	bool		resuming = false;
+	SeEmit		emit;
+	int			altered = plan.alter ? ROWS : -1;
 	bool		exact;
 	bool		all;
 
-	node->emit = random_emit(&exact, &all);
+	emit = random_emit(&exact, &all);
+	if (plan.alter)
+		upsert->append = true;
+	else
+		node->emit = emit;
 	op = start(node, env, sink, NULL);
 	commit(op, &log, sink, false);
 	saved = *env;
@@ -314,9 +328,22 @@ run(int64 gap, Plan plan)
 			committed_at = at;
 			if (!behind && op->watermark_in == h)
 			{
-				check_table(node, upsert, rows, at, h, exact, all, env->late_rows);
+				check_table(node, upsert, rows, at, h, altered, exact || upsert->append, all && !upsert->append, env->late_rows);
 				seen.exact += exact;
 				copy_table(&upsert->saved, &upsert->table);
+				if (upsert->append && se_harness_random(4) == 0)
+				{
+					node->emit = emit;
+					altered = at;
+					exact &= emit.every == 0;	/* what is there is not counted again */
+					upsert->append = false;
+					env->state_bytes = 0;
+					sink->op.watermark_in = SE_TIME_MIN;
+					op = start(node, env, sink, &log);
+					commit(op, &log, sink, plan.reclaim && se_harness_random(2) == 0);
+					saved = *env;
+					copy_table(&upsert->saved, &upsert->table);
+				}
 			}
 		}
 		if (plan.crash && se_harness_random(6) == 0)
@@ -351,7 +378,7 @@ run(int64 gap, Plan plan)
 	op->ops->end(op, 0);
 	SE_CHECK(sink->ended);
 	commit(op, &log, sink, false);
-	check_table(node, upsert, rows, ROWS, SE_TIME_MAX, true, true, env->late_rows);
+	check_table(node, upsert, rows, ROWS, SE_TIME_MAX, altered, true, true, env->late_rows);
 	SE_CHECK_INT(env->late_pairs, env->late_rows);
 	SE_CHECK_INT(op->state_entries, 0);
 	seen.deletes += upsert->deletes;
@@ -380,28 +407,97 @@ runs(int times, Plan plan)
 
 SE_TEST(the_result_is_that_of_the_rows_so_far_whatever_the_batches)
 {
-	Plan		plan = {false, false, false, false};
+	Plan		plan = {false, false, false, false, false};
 
 	runs(400, plan);
 }
 
 SE_TEST(a_full_output_only_delays)
 {
-	Plan		plan = {true, false, false, false};
+	Plan		plan = {true, false, false, false, false};
 
 	runs(200, plan);
 }
 
 SE_TEST(nothing_is_lost_or_double_after_restores)
 {
-	Plan		plan = {true, true, true, false};
+	Plan		plan = {true, true, true, false, false};
 
 	runs(600, plan);
 }
 
 SE_TEST(sessions_move_to_the_next_generation_also_over_restores)
 {
-	Plan		plan = {true, true, true, true};
+	Plan		plan = {true, true, true, true, false};
 
 	runs(600, plan);
+}
+
+SE_TEST(results_begin_to_change_when_options_are_altered)
+{
+	Plan		plan = {true, true, true, true, true};
+
+	runs(600, plan);
+}
+
+SE_TEST(damaged_records_are_errors)
+{
+	SeSessionAggNode *node = new_node(-1);
+	SeOperatorEnv *env = new_env();
+	Upsert	   *upsert = new_upsert(env);
+	Log			log = {{log_append}};
+	Row		   *rows = palloc(ROWS * sizeof(Row));
+	SeBatch    *batch = se_batch_new(CurrentMemoryContext, input_desc(), ROWS);
+	SeOperator *op;
+	MemoryContext old = CurrentMemoryContext;
+
+	se_batch_rows = 2;
+	node->emit = (SeEmit)
+	{
+		.given = true,.early = 20,.late = 5,.lateness = 40
+	};
+	op = start(node, env, &upsert->sink, NULL);
+	make_rows(rows, ROWS, 20);
+	for (int i = 0; i < ROWS; i++)
+	{
+		fill(batch, &rows[i], rows[i].wm);
+		if (i % 50 == 49)
+		{
+			se_op_push(op, 0, batch);
+			commit(op, &log, &upsert->sink, false);
+			se_batch_reset(batch);
+		}
+	}
+	SE_CHECK(log.n > 5);
+	for (volatile int i = 0; i < 3000; i++)
+	{
+		MemoryContext context = se_stub_context_new(old, "damage");
+		StringInfoData *record = &log.records[se_harness_random(log.n)];
+		volatile int len = se_harness_random(3) == 0 ? se_harness_random(record->len) : record->len;
+		char	   *copy;
+		SeOperator *other;
+
+		MemoryContextSwitchTo(context);
+		copy = palloc(record->len + 1);
+		memcpy(copy, record->data, record->len);
+		if (len == record->len)
+			copy[se_harness_random(len)] ^= 1 << se_harness_random(8);
+		env = new_env();
+		env->state_limit = 1 << 20;
+		other = se_session_agg_new(node, env);
+		PG_TRY();
+		{
+			other->ops->restore(other, copy, len);
+			SE_CHECK(len == record->len);
+			other->ops->restored(other);
+		}
+		PG_CATCH();
+		{
+			SE_CHECK(se_stub_error_code == ERRCODE_DATA_CORRUPTED ||
+					 se_stub_error_code == ERRCODE_OUT_OF_MEMORY);
+		}
+		PG_END_TRY();
+		MemoryContextSwitchTo(old);
+		MemoryContextDelete(context);
+	}
 }
