@@ -12,6 +12,7 @@
 #include "postgres.h"
 
 #include "access/table.h"
+#include "access/xact.h"
 #include "base/compat.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
@@ -162,7 +163,10 @@ make_table(SeUtility *utility, RangeVar *name, List *columns, Oid owner)
 	CommandCounterIncrement();
 	table = RangeVarGetRelid(name, NoLock, false);
 	if (owner != GetUserId())
+	{
 		ATExecChangeOwner(table, owner, false, AccessExclusiveLock);
+		CommandCounterIncrement();
+	}
 	return table;
 }
 
