@@ -21,6 +21,7 @@
 #include "access/transam.h"
 #include "access/xact.h"
 #include "access/xlog.h"
+#include "base/compat.h"
 #include "base/fault.h"
 #include "base/holds.h"
 #include "ddl/ddl_internal.h"

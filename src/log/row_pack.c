@@ -16,6 +16,7 @@
 
 #include "access/detoast.h"
 #include "access/tupmacs.h"
+#include "base/compat.h"
 #include "log/row_bytes.h"
 #include "log/row_pack.h"
 

@@ -12,6 +12,7 @@
 #include "access/xact.h"
 #include "access/xlog.h"
 #include "base/clock.h"
+#include "base/compat.h"
 #include "base/database_slot.h"
 #include "base/fault.h"
 #include "log/writes.h"

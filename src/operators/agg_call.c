@@ -8,6 +8,7 @@
  */
 #include "postgres.h"
 
+#include "base/compat.h"
 #include "executor/executor.h"
 #include "operators/agg_call.h"
 #include "utils/datum.h"

@@ -7,6 +7,7 @@
  */
 #include "postgres.h"
 
+#include "base/compat.h"
 #include "operators/agg_native_acc.h"
 #include "operators/agg_numeric.h"
 
