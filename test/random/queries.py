@@ -27,6 +27,7 @@ class Query:
     late: str | None = None         # over the twin: late rows, late pairs
     kind: str = ""
     options: str = ""               # of the view, beside continuous
+    late_arrivals: str | None = None    # over the twin: arrival of each row that is late for all its windows; kept by the option late_output
     always: bool = False            # the view equals the oracle at any moment, not only when the input has ended
 
 
@@ -163,11 +164,27 @@ def windowed_twin(table, windows, late, lateness=0):
 
 # ---------------------------------------------------------------------- queries
 
+# To the oracle a condition; the view raises an error for the rows that do not meet it, and leaves them out.
+GOOD = "(id % 13 <> 5)"
+RAISES = "(7 / (id % 13 - 5) IS NOT NULL)"
+
+
 def where(rng):
+    good = rng.random() < 0.2
     if rng.random() < 0.5:
-        return ""
+        return f" WHERE {GOOD}" if good else ""
     conditions = rng.sample(CONDITIONS[:-1], rng.choice([1, 1, 2]))
-    return " WHERE " + rng.choice([" AND ", " OR "]).join(f"({c})" for c in conditions)
+    condition = rng.choice([" AND ", " OR "]).join(f"({c})" for c in conditions)
+    return f" WHERE {GOOD} AND ({condition})" if good else f" WHERE {condition}"
+
+
+def with_errors(rng, query):
+    """Let the view raise where the oracle has a condition."""
+    if GOOD in query.view:
+        query.view = query.view.replace(GOOD, RAISES)
+        query.options += f", stream_engine.on_error = {rng.choice(['skip', 'dead_letter'])}"
+        query.kind += " with errors"
+    return query
 
 
 def grouped(rng, table, windowed):
@@ -207,12 +224,15 @@ def grouped(rng, table, windowed):
     group_by = f" GROUP BY {', '.join(by)}" if by else ""
     having = f" HAVING {rng.choice(HAVING)}" if by and rng.random() < 0.2 else ""
     tail = f"{filter_}{group_by}{having}"
-    late = None
+    late = late_arrivals = None
     if windowed:
-        late = (f"SELECT count(*) FILTER (WHERE missed = windows), coalesce(sum(missed), 0) FROM (SELECT arrival, count(*) AS windows, "
-                f"count(*) FILTER (WHERE we + {lateness} <= wm) AS missed FROM {windowed_twin(table, windows, True)}{filter_} GROUP BY arrival) y")
+        missed = (f"(SELECT arrival, count(*) AS windows, "
+                  f"count(*) FILTER (WHERE we + {lateness} <= wm) AS missed FROM {windowed_twin(table, windows, True)}{filter_} GROUP BY arrival) y")
+        late = f"SELECT count(*) FILTER (WHERE missed = windows), coalesce(sum(missed), 0) FROM {missed}"
+        if rng.random() < 0.5:
+            late_arrivals = f"SELECT arrival FROM {missed} WHERE missed = windows"
     return Query(f"SELECT {', '.join(select_view)} FROM {source}{tail}",
-                 f"SELECT {', '.join(select_oracle)} FROM {twin}{tail}", late, kind, options, always)
+                 f"SELECT {', '.join(select_oracle)} FROM {twin}{tail}", late, kind, options, late_arrivals, always)
 
 
 def projected(rng, table, windowed):
@@ -297,7 +317,8 @@ def sessions(rng, table):
     tail = f" GROUP BY {', '.join(items)}{having}"
     late = f"SELECT count(*), count(*) FROM {reference} WHERE ws IS NULL"
     return Query(f"SELECT {', '.join(select_view)} FROM {table.name}, session(ts, {gap}){filter_}{tail}",
-                 f"SELECT {', '.join(select_oracle)} FROM {twin}{tail}", late, "session" + (" " + options.split("'")[1] if options else ""), options, always)
+                 f"SELECT {', '.join(select_oracle)} FROM {twin}{tail}", late, "session" + (" " + options.split("'")[1] if options else ""), options,
+                 f"SELECT arrival FROM {reference} WHERE ws IS NULL" if rng.random() < 0.5 else None, always)
 
 
 def counted(rng, table):
@@ -329,10 +350,14 @@ def counted(rng, table):
     where_view = " AND ".join(([f"({filter_[7:]})"] if filter_ else []) + ([above] if above else []))
     return Query(f"SELECT {', '.join(select_view)} FROM {table.name}, {call}{' WHERE ' + where_view if where_view else ''}{tail}",
                  f"SELECT {', '.join(select_oracle)} FROM {twin}{tail}", "SELECT 0, 0", "count partial" if partial else "count",
-                 ", stream_engine.emit_partial" if partial else "", not partial)
+                 ", stream_engine.emit_partial" if partial else "", always=not partial)
 
 
 def choose(rng, table):
+    return with_errors(rng, choose_query(rng, table))
+
+
+def choose_query(rng, table):
     pick = rng.random()
     if rng.random() < 0.1:
         return counted(rng, table)

@@ -74,6 +74,12 @@ def late_differences(view, query):
             f"FROM stream_engine.job_positions p, ({query.late}) q(a, b) WHERE p.job = '{view}'::regclass AND (p.late_rows, p.late_pairs) <> (q.a, q.b);")
 
 
+def late_output_differences(view, query, twin):
+    return (f"WITH l AS (SELECT id, k_text FROM late_{view}), q AS (SELECT id, k_text FROM {twin} WHERE arrival IN ({query.late_arrivals})) "
+            f"SELECT 'late by mistake: ' || d::text FROM (SELECT * FROM l EXCEPT ALL SELECT * FROM q) d "
+            f"UNION ALL SELECT 'not in late_output: ' || d::text FROM (SELECT * FROM q EXCEPT ALL SELECT * FROM l) d LIMIT 10;")
+
+
 def run_round(seed, number, count):
     """The number of views that failed."""
     rng = random.Random(f"{seed}/{number}")
@@ -100,6 +106,8 @@ def run_round(seed, number, count):
         return failed
     created = []
     for i, query in enumerate(chosen):
+        if query.late_arrivals:
+            query.options += f", stream_engine.late_output = 'public.late_v{number}_{i}'"
         ok, output = psql(f"SET client_min_messages = warning;\nCREATE MATERIALIZED VIEW v{number}_{i} WITH (stream_engine.continuous{query.options}) AS {query.view};\n")
         if ok:
             created.append(i)
@@ -131,6 +139,8 @@ def run_round(seed, number, count):
             ok, output = psql(differences(view, chosen[i]))
             if ok and output == "" and chosen[i].late:
                 ok, output = psql(late_differences(view, chosen[i]))
+            if ok and output == "" and chosen[i].late_arrivals:
+                ok, output = psql(late_output_differences(view, chosen[i], writer.table.twin))
         report(i, ok and output == "", output)
     ok, output = psql(writer.left_out_script())
     if not ok or output != "":
