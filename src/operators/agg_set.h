@@ -85,7 +85,8 @@ extern SeAggHome *se_agg_home_new_updating(SeAggSet *set, SeKeys *keys);
 
 /*
  * A home whose entries come and go singly. Its payloads are the set's and `header_size`
- * bytes of the operator's, of which records hold the first `header_saved`; of its keys
+ * bytes of the operator's, of which records hold the first `header_saved`, but for those that the operator
+ * sets home->header_unsaved to leave out before them; of its keys
  * the first `group_keys` are the group's. No call may be distinct but by replay. `arrivals`, kept by the operator, numbers the arguments
  * that are replayed; it may be shared by homes.
  */
