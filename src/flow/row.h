@@ -53,7 +53,7 @@ typedef struct SeBatch
 	SeTime	   *wm;				/* watermark before row i; never decreases */
 	SeTime		wm_end;			/* watermark after the last row */
 	SePlace    *places;
-	char	  **whole;			/* the stream's rows as jsonb text, of a batch that was kept; or NULL (flow/side.h) */
+	char	  **whole;			/* the stream's rows as text, of a batch that was kept; or NULL (flow/side.h) */
 
 	/* a tick mark met in the log: processing time has reached it. Such a batch has no rows. SE_TIME_MIN = none */
 	SeTime		tick;

@@ -205,7 +205,7 @@ keep_row(SeBatch *to, const SeBatch *from, int row)
 /*
  * 8 watermark to reach, 1 flags (1 input ended, 2 rows are there whole), 4 batches; per batch 8 watermark behind it,
  * 4 rows; per row 8 event time, 8 stamp, 8 + 8 place, per column 1 null flag, value; flag 2: 4 length (0 = none) and
- * that many bytes, the stream's row as jsonb text.
+ * that many bytes, the stream's row as text (flow/side.h).
  */
 void
 se_stash_write(const SeStash *stash, StringInfo out)

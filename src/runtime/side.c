@@ -165,7 +165,11 @@ side_late(SeSide *base, const SeBatch *batch, int row)
 static void
 side_failed(SeSide *base, const SeBatch *batch, int row, const ErrorData *error)
 {
-	leave_out((SeTaskSide *) base, batch, row, error);
+	SeTaskSide *side = (SeTaskSide *) base;
+
+	if (row >= batch->nrows)
+		side->task->rows_in++;	/* its source does not deliver it */
+	leave_out(side, batch, row, error);
 }
 
 static bool
@@ -224,11 +228,12 @@ side_whole(SeSide *base, const SeBatch *batch, int row)
 		return NULL;
 	find_whole(side, batch, row, &whole);
 	if (whole.tuple == NULL)
-		return whole.text;
+		return whole.text == NULL ? NULL : psprintf(INT64_FORMAT " %s", whole.arrived, whole.text);
 	letter.row = whole;
 	side->converting = &letter;
 	make_json(side);
-	return letter.no_json ? NULL : OidOutputFunctionCall(F_JSONB_OUT, letter.json);
+	return letter.no_json ? NULL :
+		psprintf(INT64_FORMAT " %s", whole.arrived, OidOutputFunctionCall(F_JSONB_OUT, letter.json));
 }
 
 /* The row as it was written, from its source, or as whoever kept it has it. Current context. */
@@ -255,7 +260,10 @@ find_whole(SeTaskSide *side, const SeBatch *batch, int row, WholeRow *whole)
 	}
 	if (batch->whole != NULL && batch->whole[row] != NULL)
 	{
-		whole->text = pstrdup(batch->whole[row]);
+		char	   *text;
+
+		whole->arrived = strtoll(batch->whole[row], &text, 10);
+		whole->text = pstrdup(*text == ' ' ? text +1 : text);
 		side->bytes += strlen(whole->text);
 	}
 }
@@ -355,6 +363,7 @@ se_side_write(SeTask *task)
 
 	if (side == NULL)
 		return;
+	task->env.current_batch = NULL; /* no row of the stream is to blame for what their table does */
 	SE_FAULT_POINT("commit-before-side");
 	if (side->late != NIL && !SE_FAULT_WRONG("wrong-late-output-lost"))
 		write_late_rows(side);

@@ -49,6 +49,7 @@ sub check
 	$node->equals_oracle('windows', qq{SELECT window_end, k, sum(100 / v), sum(v)::bigint, count(*) FROM $stamped AND v < 1000 AND window_end > wm AND window_end <= now GROUP BY 1, 2}, $what);
 	$node->equals_oracle('late_windows',
 		"SELECT client, n, k, v, ts, note, wm FROM $stamped AND window_end <= wm", "late rows $what");
+	is($node->sql(q{SELECT count(*) FROM late_e WHERE late_arrived NOT BETWEEN now() - interval '1 hour' AND now()}), '0', "with their times $what");
 	# of which sessions are open nobody but the view knows; each row is in one or the other
 	is($node->sql(q{SELECT count(*) - count(DISTINCT n) FROM late_e WHERE late_view = 'public.visits'}), '0', "late for sessions once $what");
 	is($node->sql(q{SELECT late_rows - (SELECT count(*) FROM late_e WHERE late_view = 'public.visits') FROM stream_engine.job_positions WHERE job = 'visits'::regclass}), '0', "all of them $what");
