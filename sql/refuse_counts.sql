@@ -42,6 +42,9 @@ SELECT refused($$SELECT window_id, count(*) FROM s, count_window(10) GROUP BY wi
 SELECT refused($$SELECT window_end, count(*) FROM s, tumble(ts, '1 s') GROUP BY window_end$$, $$, stream_engine.emit_partial$$);
 SELECT refused($$SELECT u, count(*) FROM s GROUP BY u$$, $$, stream_engine.emit_partial$$);
 SELECT refused($$SELECT u FROM s$$, $$, stream_engine.emit_partial$$);
+SELECT refused($$SELECT window_id, count(*) FROM s, count_window(10) GROUP BY window_id$$, $$, stream_engine.state_ttl = '1 hour'$$);
+SELECT refused($$SELECT window_id, count(*) FROM s, count_window(10) GROUP BY window_id$$, $$, stream_engine.retention = '1 hour'$$);
+SELECT refused($$SELECT window_id, count(*) FROM s, count_window(10) GROUP BY window_id$$, $$, stream_engine.late_output = 'late_rows'$$);
 SELECT refused($$SELECT u FROM s$$, $$, stream_engine.emit_partial = false$$);
 \pset tuples_only off
 -- outside of a continuous view there is no answer

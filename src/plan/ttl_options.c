@@ -83,8 +83,10 @@ check_shape(const SePlan *plan)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("option \"stream_engine.state_ttl\" is for groups without a window"),
-				 errdetail("What a window remembers is forgotten when it closes."),
-				 errhint("Leave the option out; stream_engine.retention deletes old rows of the result.")));
+				 errdetail(plan->counted ? "How far a key has been counted is kept for ever." :
+						   "What a window remembers is forgotten when it closes."),
+				 errhint("Leave the option out%s.", plan->counted ? "" :
+						 "; stream_engine.retention deletes old rows of the result")));
 	if (plan->emit.early > 0 || plan->emit.every > 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
