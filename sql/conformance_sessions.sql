@@ -53,7 +53,7 @@ SELECT * FROM c_v WHERE e = 18000;
 
 -- SES-012 and LATE-10
 CREATE FOREIGN TABLE d (key text, ts timestamp OPTIONS (event_time 'true')) SERVER stream_engine;
-CREATE MATERIALIZED VIEW d_v WITH (stream_engine.continuous) AS
+CREATE MATERIALIZED VIEW d_v WITH (stream_engine.continuous, stream_engine.late_output = 'd_out') AS
     SELECT key, count(*) AS s, ms(window_start) AS b, ms(window_end) AS e FROM d, session(ts, '3 s') GROUP BY key, window_start, window_end;
 INSERT INTO d VALUES ('key2', ms(1000));
 CALL wm('d', 1999);
@@ -72,6 +72,7 @@ CALL wm('d', 20000);
 REFRESH MATERIALIZED VIEW d_v;
 SELECT * FROM d_v ORDER BY b;
 SELECT late_rows, late_pairs FROM stream_engine.jobs WHERE view = 'd_v'::regclass;
+SELECT key, ts, late_watermark FROM d_out ORDER BY ts;
 
 -- SES-020: a gap of nothing
 CREATE FOREIGN TABLE p (key text, v int, ts timestamp OPTIONS (event_time 'true')) SERVER stream_engine;

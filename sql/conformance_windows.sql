@@ -62,7 +62,7 @@ SELECT job, late_rows, late_pairs FROM stream_engine.job_positions WHERE job IN 
 
 -- LATE-04: hop 1 s / 3 s; rows late for one window count in the wider ones
 CREATE FOREIGN TABLE l (key text, ts timestamp OPTIONS (event_time 'true')) SERVER stream_engine;
-CREATE MATERIALIZED VIEW late_04 WITH (stream_engine.continuous) AS
+CREATE MATERIALIZED VIEW late_04 WITH (stream_engine.continuous, stream_engine.late_output = 'late_04_out') AS
     SELECT key, count(*) AS c, ms(window_end) AS e FROM l, hop(ts, '1 s', '3 s') GROUP BY key, window_end;
 INSERT INTO l VALUES ('key2', ms(1000));
 CALL wm('l', 1999);
@@ -75,6 +75,7 @@ CALL wm('l', 25000);
 REFRESH MATERIALIZED VIEW late_04;
 SELECT * FROM late_04 ORDER BY e, key;
 SELECT late_rows, late_pairs FROM stream_engine.job_positions WHERE job = 'late_04'::regclass;
+SELECT key, ts, late_watermark FROM late_04_out;
 
 -- WIN-052, WIN-054, WIN-060, WIN-062, WIN-064: input B and input W, watermark = time - 1 s
 CREATE FOREIGN TABLE b (ts timestamp OPTIONS (event_time 'true'), price numeric(10, 2), item text)

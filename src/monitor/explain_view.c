@@ -19,6 +19,8 @@
 #include "flow/graph.h"
 #include "funcapi.h"
 #include "meta/jobs.h"
+#include "meta/options.h"
+#include "meta/positions.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/parsenodes.h"
@@ -175,13 +177,14 @@ move_error_position(void *arg)
 	internalerrquery((const char *) arg);
 }
 
-/* The graph of an existing view, with counters if its job runs. */
+/* The graph of an existing view, as its options count where it stands, with counters if its job runs. */
 static char *
 explain_view(const char *name)
 {
 	Oid			view = RangeVarGetRelid(makeRangeVarFromNameList(textToQualifiedNameList(cstring_to_text(name))),
 										NoLock, false);
 	SeJobMeta  *meta = se_jobs_get(view);
+	List	   *positions;
 	LiveCounters live;
 
 	if (meta == NULL)
@@ -196,6 +199,9 @@ explain_view(const char *name)
 	 */
 	if (!may_see_counters(view) && pg_class_aclcheck(view, GetUserId(), ACL_SELECT) != ACLCHECK_OK)
 		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_MATVIEW, get_rel_name(view));
+	positions = se_positions_list(view);
+	if (positions != NIL)
+		meta->options = se_options_in_effect(meta->options, ((SePositionMeta *) linitial(positions))->options);
 	live.slot = may_see_counters(view) ? running_slot(view, &live.generation) : NULL;
 	return se_graph_print(plan_as_owner(meta), live.slot ? annotate : NULL, &live);
 }

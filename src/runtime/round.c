@@ -198,7 +198,7 @@ poll_one(SeTask *task, SeChainSource *source, bool *more)
 		case SE_POLL_NOTHING:
 			return true;
 		case SE_POLL_OPTIONS:
-			if (source->source->options->lsn <= task->options_lsn)
+			if (source->source->options->lsn <= task->options_lsn || SE_FAULT_WRONG("wrong-options-mark-passed"))
 			{
 				/* an older ALTER's, of before the position was given newer ones */
 				source->source->ops->pass_options(source->source);

@@ -1,4 +1,4 @@
-# test/t/049_view_alter_options.pl: options altered among rows, and the worker dies around the mark: each row counts under those of its place.
+# test/t/059_view_alter_options.pl: options altered among rows, and the worker dies around the mark: each row counts under those of its place.
 #
 # A window takes late rows for 0, 5 or 20 seconds, results come in ways that change, and rows that
 # fail are dropped or kept: all of it altered again and again, in transactions of its own and among the rows of
@@ -97,6 +97,10 @@ foreach my $point (qw(options-met options-taken commit-before-position commit-do
 		my ($how, $keep) = said();
 		my ($then, $keep_then) = said();
 
+		# Workers begin all the time: each with batches of this many rows.
+		my $batch = (1, 7, 1000)[ int(rand(3)) ];
+		$node->sql($_) foreach "ALTER SYSTEM SET stream_engine.batch_rows = $batch", 'SELECT pg_reload_conf()';
+		$what .= ", batches of $batch";
 		$node->fault_set($point, $action, int(rand(3)), 1);
 		# The crash may take this session with it: then neither the rows nor the options are there.
 		$node->psql('postgres', "CALL write(8, $how, $keep)");
