@@ -180,7 +180,7 @@ sort_into_slices(SeWindowAgg *agg, SeBatch *batch, int from, int *ntouched)
 			agg->next_row[slice->last_row] = row;
 		slice->last_row = row;
 		agg->next_row[row] = -1;
-		if (agg->updating)
+		if (agg->boundaries && slice->awake == 0)
 			se_window_update_wake(agg, slice, batch->wm[row]);
 	}
 	return row;
@@ -211,7 +211,8 @@ slice_of_row(SeWindowAgg *agg, SeBatch *batch, int row)
 	if (TIMESTAMP_NOT_FINITE(ts))
 		return NULL;
 	slice = slice_of_time(agg, ts);
-	if (slice == NULL || se_window_agg_horizon(agg, batch->wm[row]) >= slice->first_end)
+	if (slice == NULL || (batch->wm[row] >= slice->first_end &&
+						  se_window_agg_horizon(agg, batch->wm[row]) >= slice->first_end))
 	{
 		SeTime		start;
 		SeTime		end;

@@ -78,7 +78,8 @@ typedef struct SeWindowAgg
 	SeKeys	   *keys;
 	bool		single;
 	bool		looks_vary;		/* equal keys may look different */
-	bool		updating;		/* results change (window_update.c) */
+	bool		updating;		/* results change (window_update.c) … */
+	bool		boundaries;		/* … also at times between start, end and drop of a window */
 
 	/* state */
 	SeSlice   **slices;

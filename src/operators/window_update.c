@@ -96,6 +96,7 @@ se_window_update_init(SeWindowAgg *agg)
 	int			ncolumns = agg->op.out_desc->natts;
 
 	Assert(agg->single);
+	agg->boundaries = (agg->node->emit.early > 0 && !agg->node->emit.early_clock) || agg->node->emit.late > 0;
 	se_net_rows_init(&agg->net, &agg->op);
 	agg->max_awake = 16;
 	agg->awake = palloc(agg->max_awake * sizeof(SeSlice *));
@@ -248,7 +249,7 @@ next_boundary(const SeWindowAgg *agg, const SeSlice *slice, SeTime now)
 	return boundary < until ? boundary : SE_TIME_MAX;
 }
 
-/* A row with this stamp comes for the slice. */
+/* A row with this stamp comes for the slice, which may have a boundary from now on. */
 void
 se_window_update_wake(SeWindowAgg *agg, SeSlice *slice, SeTime wm)
 {
