@@ -13,6 +13,9 @@ CREATE MATERIALIZED VIEW visits WITH (stream_engine.continuous, stream_engine.la
     SELECT k, window_start, window_end, count(*) FROM s, session(ts, '5 s') GROUP BY 1, 2, 3;
 CREATE MATERIALIZED VIEW patient WITH (stream_engine.continuous, stream_engine.late_output = 'late_patient', stream_engine.allowed_lateness = '20 s') AS
     SELECT window_end, count(*) FROM s, tumble(ts, '10 s') GROUP BY window_end;
+-- a group that is forgotten closes, too
+CREATE MATERIALIZED VIEW forgetful WITH (stream_engine.continuous, stream_engine.late_output = 'late_forgetful', stream_engine.state_ttl = '30 s on ts') AS
+    SELECT id, count(*) FROM s GROUP BY id;
 \d late_both
 
 INSERT INTO twin (id, k, x, note, ts) SELECT i, i % 5, i / 7.0, CASE WHEN i % 3 > 0 THEN 'n' || i END,
@@ -24,6 +27,7 @@ REFRESH MATERIALIZED VIEW hopping;
 REFRESH MATERIALIZED VIEW cumulating;
 REFRESH MATERIALIZED VIEW visits;
 REFRESH MATERIALIZED VIEW patient;
+REFRESH MATERIALIZED VIEW forgetful;
 
 -- what the definition says, over the twin
 CREATE TABLE stamped AS SELECT t.*, coalesce(max(ts) OVER (ORDER BY n ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), '-infinity') - interval '2 s' AS wm FROM twin t;
@@ -31,6 +35,7 @@ CREATE VIEW due_tumbling AS SELECT id, k, x, note, ts, wm FROM stamped WHERE NOT
 CREATE VIEW due_hopping AS SELECT id, k, x, note, ts, wm FROM stamped WHERE k < 4 AND NOT EXISTS (SELECT FROM hop(ts, '10 s', '30 s') WHERE window_end > wm);
 CREATE VIEW due_cumulating AS SELECT id, k, x, note, ts, wm FROM stamped WHERE NOT EXISTS (SELECT FROM cumulate(ts, '10 s', '30 s') WHERE window_end > wm);
 CREATE VIEW due_patient AS SELECT id, k, x, note, ts, wm FROM stamped WHERE NOT EXISTS (SELECT FROM tumble(ts, '10 s') WHERE window_end + interval '20 s' > wm);
+CREATE VIEW due_forgetful AS SELECT id, k, x, note, ts, wm FROM stamped WHERE ts + interval '30 s' <= wm;
 CREATE FUNCTION differences(late text, which text, due text) RETURNS TABLE (rows int, only_late int, only_due int) LANGUAGE plpgsql AS $$
 BEGIN RETURN QUERY EXECUTE format('WITH l AS (SELECT id, k, x, note, ts, late_watermark FROM %s WHERE late_view = %L)
     SELECT (SELECT count(*) FROM l)::int, (SELECT count(*) FROM (TABLE l EXCEPT ALL TABLE %3$s) d)::int, (SELECT count(*) FROM (TABLE %3$s EXCEPT ALL TABLE l) d)::int',
@@ -39,6 +44,7 @@ SELECT * FROM differences('late_tumbling', 'public.tumbling', 'due_tumbling');
 SELECT * FROM differences('late_both', 'public.hopping', 'due_hopping');
 SELECT * FROM differences('late_both', 'public.cumulating', 'due_cumulating');
 SELECT * FROM differences('late_patient', 'public.patient', 'due_patient');
+SELECT * FROM differences('late_forgetful', 'public.forgetful', 'due_forgetful');
 SELECT view, late_rows FROM stream_engine.jobs ORDER BY view::text;
 SELECT count(*) = (SELECT late_rows FROM stream_engine.jobs WHERE view = 'visits'::regclass) AS all_there,
     (SELECT sum(count) FROM visits) + count(*) <= 1000 AS none_twice FROM late_visits;
@@ -66,6 +72,17 @@ ALTER TABLE latecomers ADD COLUMN more text;
 SELECT stream_engine.start('tumbling');
 REFRESH MATERIALIZED VIEW tumbling;
 SELECT id, more FROM latecomers WHERE id > 1000 ORDER BY id;
+
+-- count windows close when the input ends
+CREATE FOREIGN TABLE ends (id int) SERVER stream_engine;
+CREATE MATERIALIZED VIEW threes WITH (stream_engine.continuous, stream_engine.late_output = 'late_threes', stream_engine.emit_partial) AS
+    SELECT window_id, count(*) FROM ends, count_window(3) GROUP BY window_id;
+INSERT INTO ends VALUES (1), (2);
+SELECT stream_engine.emit_watermark('ends', 'infinity');
+INSERT INTO ends VALUES (3);
+REFRESH MATERIALIZED VIEW threes;
+SELECT * FROM threes;
+SELECT id, late_watermark FROM late_threes;
 
 -- ALTER: from its place in the log on
 ALTER MATERIALIZED VIEW tumbling RESET (stream_engine.late_output);

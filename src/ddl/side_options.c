@@ -33,6 +33,7 @@
 #include "utils/regproc.h"
 #include "utils/rel.h"
 
+static bool may_be_late(const SeGraph *graph);
 static const SeLogSourceNode *source_of(const SeGraph *graph);
 static void check_may_read(Oid stream, Oid owner, const char *option);
 static RangeVar *name_of(const char *value);
@@ -60,7 +61,6 @@ se_side_options_apply(SeUtility *utility, Oid view, Oid definition, List *option
 	List	   *columns;
 	RangeVar   *name;
 	Oid			table;
-	int64		lateness;
 
 	if (strcmp(se_view_options_value(options, "on_error"), "dead_letter") == 0)
 		check_may_read(source->stream, owner, "on_error = dead_letter");
@@ -70,11 +70,11 @@ se_side_options_apply(SeUtility *utility, Oid view, Oid definition, List *option
 		return;
 	}
 	check_may_read(source->stream, owner, "late_output");
-	if (!se_graph_is_windowed(graph, &lateness))
+	if (!may_be_late(graph))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("no row of continuous view \"%s\" can be late", get_rel_name(view)),
-				 errdetail("Its query does not group by a window of time."),
+				 errdetail("Its query does not group by a window, and forgets no groups."),
 				 errhint("Leave stream_engine.late_output out, or use GROUP BY window_start, window_end.")));
 	name = name_of(value);
 	columns = columns_of(source);
@@ -85,6 +85,33 @@ se_side_options_apply(SeUtility *utility, Oid view, Oid definition, List *option
 		table = make_table(utility, name, columns, owner);
 	check_table(table, columns, source->stream, owner);
 	se_late_output_depend(definition, table);
+}
+
+/* Is there anything that closes before the input ends? */
+static bool
+may_be_late(const SeGraph *graph)
+{
+	ListCell   *cell;
+
+	foreach(cell, graph->nodes)
+	{
+		const SeNode *node = lfirst(cell);
+
+		switch (node->kind)
+		{
+			case SE_NODE_WINDOW_AGG:
+			case SE_NODE_SESSION_AGG:
+			case SE_NODE_COUNT_AGG:
+				return true;
+			case SE_NODE_GROUP_AGG:
+				if (((const SeGroupAggNode *) node)->ttl == SE_TTL_EVENT)
+					return true;
+				break;
+			default:
+				break;
+		}
+	}
+	return false;
 }
 
 static const SeLogSourceNode *

@@ -50,6 +50,7 @@ typedef struct Stand
 
 static bool prepare(SeTask *task);
 static bool write_all(SeTask *task);
+static void write_side_alone(SeTask *task);
 static void write_operators(SeTask *task);
 static void write_positions(SeTask *task);
 static Stand stand_of_sources(const SeTask *task);
@@ -78,6 +79,8 @@ se_commit_run(SeTask *task)
 		return false;
 	full |= task->env.output_full;
 	stand = stand_of_sources(task);
+	if (SE_FAULT_WRONG("wrong-side-before-position"))
+		write_side_alone(task);
 	if (!write_all(task))
 		return false;
 	task->commits++;
@@ -124,13 +127,24 @@ write_all(SeTask *task)
 	old = MemoryContextSwitchTo(task->commit_memory);
 	task->env.final_to = se_task_final_to(task);
 	write_operators(task);
-	se_side_write(task);
+	if (!SE_FAULT_WRONG("wrong-side-before-position"))
+		se_side_write(task);
 	SE_FAULT_POINT("commit-before-position");
 	write_positions(task);
 	MemoryContextSwitchTo(old);
 	se_worker_commit();
 	MemoryContextReset(task->commit_memory);
 	return true;
+}
+
+/* The wrong: late and failing rows are there before the position is behind them. */
+static void
+write_side_alone(SeTask *task)
+{
+	if (!se_worker_begin(task->job, false))
+		return;
+	se_side_write(task);
+	se_worker_commit();
 }
 
 /* State of all operators in chain order; the sink, which is last, writes its rows. */
