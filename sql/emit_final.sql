@@ -28,13 +28,19 @@ INSERT INTO s VALUES (1, 4, '2024-01-01 00:00:02+00'), (1, 8, '2024-01-01 00:00:
   (1, 32, '2024-01-01 00:00:13+00');
 CALL refresh();
 SELECT * FROM shown ORDER BY 1, 3, 2;
--- with a watermark alone, and that of the end
+-- with a watermark alone, and that of the end; rows that are as they were shown are not written again
+CREATE TABLE before AS SELECT ctid::text AS place, xmin::text AS writer, k, window_end FROM late;
 SELECT stream_engine.emit_watermark('s', '2024-01-01 00:00:40+00');
 CALL refresh();
 SELECT * FROM shown ORDER BY 1, 3, 2;
 SELECT stream_engine.emit_watermark('s', 'infinity');
 CALL refresh();
 SELECT stream_engine.is_final('late', '2400-01-01 00:00+00'), stream_engine.is_final('late', NULL::timestamptz);
+INSERT INTO s VALUES (1, 64, '2024-01-01 00:00:25+00'), (2, 128, '2024-01-01 00:00:02+00'), (1, 256, '2024-01-01 00:00:50+00');
+CALL refresh();
+SELECT count(*) AS rows, count(*) FILTER (WHERE late.ctid::text <> place OR late.xmin::text <> writer) AS written_again
+  FROM late FULL JOIN before USING (k, window_end);
+SELECT late_rows FROM stream_engine.jobs WHERE view = 'late'::regclass;
 -- what was final stays it, whatever becomes of the worker
 SELECT stream_engine.stop('late');
 SELECT stream_engine.wait_state('late', 'stopped');
