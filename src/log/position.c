@@ -28,7 +28,10 @@ se_position_decode(const void *bytes, Size len, SeLogPosition *position)
 				 errdetail("Expected %zu bytes, found %zu.", sizeof(SeLogPosition), len)));
 	memcpy(position, bytes, len);
 	if (old)
+	{
 		position->active = SE_TIME_MIN;
+		position->active_watermark = SE_TIME_MIN;
+	}
 	if (position->tag != SE_POSITION_TAG_LOG ||
 		position->version != (old ? 1 : POSITION_VERSION) ||
 		(position->flags & ~(SE_POSITION_EARLIEST | (old ? 0 : SE_POSITION_IDLE | SE_POSITION_PROCTIME))) != 0)
@@ -64,6 +67,7 @@ se_position_at_mark(SeLogPosition *position, XLogRecPtr mark_start,
 	position->watermark = SE_TIME_MIN;
 	position->proctime = SE_TIME_MIN;
 	position->active = SE_TIME_MIN;
+	position->active_watermark = SE_TIME_MIN;
 }
 
 /* "0/1A2B3C4", or "0/1A2B3C4 +12" within a transaction. */

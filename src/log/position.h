@@ -17,8 +17,8 @@
  *	40	8	its rows from this ordinal on count (start mark, I2)
  *	48	8	watermark after the last row delivered (SeTime)
  *	56	8	proctime after the last row delivered (SeTime)
- *	64	8	proctime of the last row or watermark mark, or up to which an idle stream's
- *			watermark has gone on with the clock (SeTime); SE_TIME_MIN = not known
+ *	64	8	proctime of the last row or watermark mark (SeTime); SE_TIME_MIN = not known
+ *	72	8	watermark after it (SeTime)
  *
  * commit LSN is the *start* of the commit record.
  */
@@ -43,9 +43,10 @@ typedef struct SeLogPosition
 	SeTime		watermark;
 	SeTime		proctime;
 	SeTime		active;
+	SeTime		active_watermark;
 } SeLogPosition;
 
-StaticAssertDecl(sizeof(SeLogPosition) == 72, "the position's bytes are stored");
+StaticAssertDecl(sizeof(SeLogPosition) == 80, "the position's bytes are stored");
 
 /* The first byte of every source's positions, so that they can be told apart. */
 #define SE_POSITION_TAG_LOG 1

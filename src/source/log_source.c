@@ -103,6 +103,8 @@ typedef struct LogSource
 	SeTime		h;
 	SeTime		proctime;
 	SeTime		active;			/* proctime of the last sign of life; see take_idle() */
+	SeTime		active_h;		/* h after that, unless it is `fresh` … */
+	bool		fresh;			/* … when it is still h */
 	bool		idle;
 	bool		said;			/* a watermark mark was met in this poll */
 	SeTime		tick;			/* met but not given out yet; SE_TIME_MIN = none */
@@ -141,6 +143,7 @@ static void go_on(LogSource *log, SeTime proctime);
 static bool clock_matters(const LogSource *log);
 static void take_idle(LogSource *log);
 static void show_life(LogSource *log, SeTime now);
+static void settle_life(LogSource *log);
 static void advance_idle(LogSource *log);
 static void limit_delay(LogSource *log);
 static void take_tick(LogSource *log);
@@ -186,6 +189,7 @@ se_log_source_new(const SeLogSourceNode *node, MemoryContext memory)
 	log->proctime = SE_TIME_MIN;
 	log->tick = SE_TIME_MIN;
 	log->active = SE_TIME_MIN;
+	log->active_h = SE_TIME_MIN;
 	return &log->source;
 }
 
@@ -209,6 +213,7 @@ log_source_open(SeSource *source, const void *position, Size len)
 	log->h = from.watermark;
 	log->proctime = from.proctime;
 	log->active = from.active;
+	log->active_h = from.active_watermark;
 	log->idle = (from.flags & SE_POSITION_IDLE) != 0;
 	log->commit_time = from.proctime == SE_TIME_MIN ? 0 : from.proctime;
 	log->reader = se_reader_open(source->memory, &from, list_make1_oid(log->node->stream),
@@ -278,6 +283,7 @@ log_source_position(SeSource *source, StringInfo out)
 	position.watermark = log->h;
 	position.proctime = log->proctime;
 	position.active = log->active;
+	position.active_watermark = log->fresh ? log->h : log->active_h;
 	position.flags = (position.flags & ~SE_POSITION_IDLE) | (log->idle ? SE_POSITION_IDLE : 0);
 	appendBinaryStringInfo(out, (const char *) &position, sizeof(position));
 }
@@ -603,8 +609,9 @@ static void
 take_tick(LogSource *log)
 {
 	go_on(log, se_message_mark_time(&log->message.header, log->message.body));
+	settle_life(log);
 	if (log->active == SE_TIME_MIN)
-		log->active = log->proctime;	/* a stream that never had a row is watched from here on */
+		show_life(log, log->proctime);	/* a stream that never had a row is watched from here on */
 	if (log->idle)
 		advance_idle(log);
 	limit_delay(log);
@@ -633,6 +640,7 @@ take_idle(LogSource *log)
 	if (!clock_matters(log) || log->info->idle_timeout == 0 || log->idle || log->active == SE_TIME_MIN ||
 		pg_sub_s64_overflow(log->proctime, log->active, &quiet) || quiet < log->info->idle_timeout)
 		return;
+	settle_life(log);
 	log->idle = true;
 	advance_idle(log);
 	log->tick = log->proctime;
@@ -645,6 +653,16 @@ show_life(LogSource *log, SeTime now)
 {
 	log->active = Max(log->active, now);
 	log->idle = false;
+	log->fresh = true;
+}
+
+/* The clock may move H from here on: keep what rows and marks have made it. */
+static void
+settle_life(LogSource *log)
+{
+	if (log->fresh)
+		log->active_h = log->h;
+	log->fresh = false;
 }
 
 /*
@@ -656,11 +674,10 @@ advance_idle(LogSource *log)
 {
 	SeTime		h;
 
-	if (!log->info->idle_advances || log->h == SE_TIME_MIN || log->proctime <= log->active)
+	if (!log->info->idle_advances || log->active_h == SE_TIME_MIN || log->proctime <= log->active)
 		return;
-	if (!pg_add_s64_overflow(log->h, log->proctime - log->active, &h) && IS_VALID_TIMESTAMP(h))
-		log->h = h;
-	log->active = log->proctime;
+	if (!pg_add_s64_overflow(log->active_h, log->proctime - log->active, &h) && IS_VALID_TIMESTAMP(h))
+		log->h = Max(log->h, h);
 }
 
 /* The watermark is never further behind the clock than the stream's option max_delay. */
