@@ -139,6 +139,7 @@ static void publish(SeGroupTtl *ttl);
 static Generation *new_generation(SeGroupTtl *ttl, uint32 number);
 static void free_generation(SeGroupTtl *ttl, Generation *generation);
 static SeTime row_clock(SeGroupTtl *ttl, const SeBatch *batch, int row);
+static SeTime row_time(const SeGroupTtl *ttl, const SeBatch *batch, int row, SeTime clock);
 static SeEntry *find_group(SeGroupTtl *ttl, uint32 hash, const Datum *values, const bool *nulls);
 static bool is_current(const SeGroupTtl *ttl, SeEntry *entry);
 static SeEntry *begin_anew(SeGroupTtl *ttl, SeEntry *expired, uint32 hash, const Datum *values,
@@ -310,10 +311,8 @@ take_rows(SeGroupTtl *ttl, SeBatch *batch)
 		const Datum *values = ttl->key_values + (Size) i * nkeys;
 		const bool *nulls = ttl->key_nulls + (Size) i * nkeys;
 		SeTime		clock = row_clock(ttl, batch, i);
-		bool		no_time = se_batch_nulls(batch, i)[ttl->node->time_column];
-		SeTime		written = no_time ? clock :
-		DatumGetTimestamp(se_batch_values(batch, i)[ttl->node->time_column]);
-		SeTime		expires = expiry(ttl, ttl->node->ttl == SE_TTL_PROCESSING ? clock : written);
+		SeTime		written = row_time(ttl, batch, i, clock);
+		SeTime		expires = expiry(ttl, written);
 		SeEntry    *entry = find_group(ttl, ttl->hashes[i], values, nulls);
 		bool		living = entry != NULL &&
 		(!is_expired(ttl, entry, clock) || SE_FAULT_WRONG("wrong-ttl-expired-group-lives"));
@@ -321,7 +320,7 @@ take_rows(SeGroupTtl *ttl, SeBatch *batch)
 		if (!living)
 		{
 			/* What an expired group last was may still have to be shown, so it is left alone. */
-			if (expires <= clock && !no_time && !SE_FAULT_WRONG("wrong-ttl-late-row-counts"))
+			if (expires <= clock && written != clock && !SE_FAULT_WRONG("wrong-ttl-late-row-counts"))
 			{
 				se_env_late_row(env, batch, i);
 				env->late_pairs++;
@@ -345,17 +344,25 @@ take_rows(SeGroupTtl *ttl, SeBatch *batch)
 	}
 }
 
+/* When a row was written: by event time its own time, if it has one. */
+static SeTime
+row_time(const SeGroupTtl *ttl, const SeBatch *batch, int row, SeTime clock)
+{
+	SeTime		time = DatumGetTimestamp(se_batch_values(batch, row)[ttl->node->time_column]);
+
+	if (ttl->node->ttl == SE_TTL_PROCESSING || se_batch_nulls(batch, row)[ttl->node->time_column] ||
+		TIMESTAMP_NOT_FINITE(time))
+		return clock;
+	return time;
+}
+
 /* What time it is for a row. */
 static SeTime
 row_clock(SeGroupTtl *ttl, const SeBatch *batch, int row)
 {
 	if (ttl->node->ttl == SE_TTL_EVENT)
-	{
-		/* That the input has ended is no time that passes. */
-		if (batch->wm[row] != SE_TIME_MAX)
-			ttl->clock = Max(ttl->clock, batch->wm[row]);
-	}
-	else if (!se_batch_nulls(batch, row)[ttl->node->time_column])
+		return batch->wm[row];
+	if (!se_batch_nulls(batch, row)[ttl->node->time_column])
 		ttl->clock = Max(ttl->clock, DatumGetTimestamp(se_batch_values(batch, row)[ttl->node->time_column]));
 	return ttl->clock;
 }
@@ -452,7 +459,7 @@ group_ttl_watermark(SeOperator *op, int input, SeTime h)
 {
 	SeGroupTtl *ttl = (SeGroupTtl *) op;
 
-	if (ttl->node->ttl == SE_TTL_EVENT && h != SE_TIME_MAX)
+	if (ttl->node->ttl == SE_TTL_EVENT)
 		reach(ttl, h);
 	se_op_forward_watermark(op, input, h);
 }

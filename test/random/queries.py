@@ -29,6 +29,7 @@ class Query:
     options: str = ""               # of the view, beside continuous
     late_arrivals: str | None = None    # over the twin: arrival of each row that is late for all its windows; kept by the option late_output
     always: bool = False            # the view equals the oracle at any moment, not only when the input has ended
+    final: str | None = None        # the oracle when the input has ended, if it is another one
 
 
 @dataclass
@@ -353,12 +354,44 @@ def counted(rng, table):
                  ", stream_engine.emit_partial" if partial else "", always=not partial)
 
 
+def expiring(rng, table):
+    """GROUP BY with state_ttl by event time; which row is in which life of its group is the reference's to say (run.py)."""
+    filter_ = where(rng)
+    span = max(table.span, 10 * SECOND)
+    ttl = MS * rng.randint(1, max(span // rng.choice([5, 50, 500]) // MS, 1))
+    delete = rng.random() < 0.5
+    keys = rng.sample(KEYS, rng.choice([1, 1, 2]))
+    key = f"ROW({', '.join('trim_scale(k_num)' if k == 'k_num' else k for k in keys)})::text"
+    select_view = [f"{item} AS g{i}" for i, item in enumerate(keys)]
+    select_oracle = list(select_view)
+    for i in range(rng.randint(0, 5)):
+        view, oracle = aggregate(rng, True)
+        select_view.append(f"{view} AS a{i}")
+        select_oracle.append(f"{oracle} AS a{i}")
+    tail = f" GROUP BY {', '.join(keys)}" + (f" HAVING {rng.choice(HAVING)}" if rng.random() < 0.2 else "")
+    # Rows that the condition leaves out move the watermark, but are in no group.
+    input_ = f"SELECT arrival, {key} AS key, us, wm FROM (SELECT * FROM {judged(table)} j WHERE NOT is_mark) x{filter_}"
+    reference = f"random_lives($lives${input_}$lives$, {ttl})"
+    lives = f"(SELECT *, max(life) OVER (PARTITION BY key) AS last, max(over) OVER (PARTITION BY key, life) AS ends FROM {reference}) m"
+    living = (f" AND coalesce(ends > (SELECT max(CASE WHEN is_mark THEN us ELSE {table.watermark_us} END) FROM {table.twin}), true)"
+              if delete else "")
+    twin = f"(SELECT x.* FROM {table.twin} x JOIN {lives} USING (arrival) WHERE life = last{living}) y"
+    late = f"SELECT count(*), count(*) FROM {reference} WHERE life IS NULL"
+    options = f", stream_engine.state_ttl = '{ttl} us on ts'" + (", stream_engine.ttl_delete" if delete else "")
+    return Query(f"SELECT {', '.join(select_view)} FROM {table.name}{filter_}{tail}",
+                 f"SELECT {', '.join(select_oracle)} FROM {twin}{tail}", late, "ttl delete" if delete else "ttl", options,
+                 f"SELECT arrival FROM {reference} WHERE life IS NULL" if rng.random() < 0.5 else None, True,
+                 "SELECT WHERE false" if delete else None)
+
+
 def choose(rng, table):
     return with_errors(rng, choose_query(rng, table))
 
 
 def choose_query(rng, table):
     pick = rng.random()
+    if rng.random() < 0.08:
+        return expiring(rng, table)
     if rng.random() < 0.1:
         return counted(rng, table)
     if pick < 0.15:
