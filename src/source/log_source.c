@@ -599,7 +599,7 @@ take_mark(LogSource *log)
 static void
 go_on(LogSource *log, SeTime proctime)
 {
-	log->proctime = Max(log->proctime, proctime);
+	log->proctime = SE_FAULT_WRONG("wrong-proctime-goes-back") ? proctime : Max(log->proctime, proctime);
 	if (log->node->by_proctime)
 		log->h = Max(log->h, log->proctime);
 }
@@ -638,7 +638,8 @@ take_idle(LogSource *log)
 
 	go_on(log, se_message_mark_time(&log->message.header, log->message.body));
 	if (!clock_matters(log) || log->info->idle_timeout == 0 || log->idle || log->active == SE_TIME_MIN ||
-		pg_sub_s64_overflow(log->proctime, log->active, &quiet) || quiet < log->info->idle_timeout)
+		pg_sub_s64_overflow(log->proctime, log->active, &quiet) ||
+		(quiet < log->info->idle_timeout && !SE_FAULT_WRONG("wrong-idle-mark-believed")))
 		return;
 	settle_life(log);
 	log->idle = true;
@@ -686,7 +687,7 @@ limit_delay(LogSource *log)
 {
 	SeTime		h;
 
-	if (log->node->by_proctime || log->info->max_delay < 0 ||
+	if (log->node->by_proctime || log->info->max_delay < 0 || SE_FAULT_WRONG("wrong-max-delay-off") ||
 		pg_sub_s64_overflow(log->proctime, log->info->max_delay, &h) || !IS_VALID_TIMESTAMP(h))
 		return;
 	log->h = Max(log->h, se_stream_event_time(log->info, h));
