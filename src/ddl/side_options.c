@@ -74,7 +74,7 @@ se_side_options_apply(SeUtility *utility, Oid view, Oid definition, List *option
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("no row of continuous view \"%s\" can be late", get_rel_name(view)),
-				 errdetail("Its query does not group by a window, and forgets no groups."),
+				 errdetail("Its query does not group by a window of time, and forgets no groups by event time."),
 				 errhint("Leave stream_engine.late_output out, or use GROUP BY window_start, window_end.")));
 	name = name_of(value);
 	columns = columns_of(source);
@@ -87,7 +87,7 @@ se_side_options_apply(SeUtility *utility, Oid view, Oid definition, List *option
 	se_late_output_depend(definition, table);
 }
 
-/* Is there anything that closes before the input ends? */
+/* Is there anything that closes? */
 static bool
 may_be_late(const SeGraph *graph)
 {
@@ -101,8 +101,11 @@ may_be_late(const SeGraph *graph)
 		{
 			case SE_NODE_WINDOW_AGG:
 			case SE_NODE_SESSION_AGG:
-			case SE_NODE_COUNT_AGG:
 				return true;
+			case SE_NODE_COUNT_AGG:
+				if (((const SeCountAggNode *) node)->partial)
+					return true;
+				break;
 			case SE_NODE_GROUP_AGG:
 				if (((const SeGroupAggNode *) node)->ttl == SE_TTL_EVENT)
 					return true;
