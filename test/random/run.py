@@ -157,6 +157,15 @@ def run_round(seed, number, count):
             if not same or output != "":
                 report(i, False, f"after {arrived} arrivals: {output}")
                 created.remove(i)
+        # When results come is altered in between; what is final is not.
+        for i in [i for i in created if "stream_engine.emit = " in chosen[i].options and rng.random() < 0.4]:
+            mode = rng.choice(["on_update", f"every {rng.randint(1, 4)} rows"])
+            same, output = psql(f"ALTER MATERIALIZED VIEW v{number}_{i} SET (stream_engine.emit = '{mode}');\n")
+            chosen[i].options += f" altered after {arrived} arrivals: {mode}"
+            chosen[i].always = mode == "on_update"
+            if not same:
+                report(i, False, output)
+                created.remove(i)
     if not ok:
         report(None, False, output)
     for i in created:
