@@ -44,6 +44,7 @@
 #include "nodes/value.h"
 #include "plan/plan.h"
 #include "rewrite/rewriteHandler.h"
+#include "storage/lmgr.h"
 #include "utils/guc.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
@@ -59,17 +60,20 @@ static void give_to_position(Oid view, const SeOptionsMark *mark);
 void
 se_alter_options(SeUtility *utility, Oid view, List *changes)
 {
+	char	   *name = get_rel_name(view);
 	SeJobMeta  *job;
 	List	   *options;
 	SeOptionsMark mark;
 	bool		changed;
 
+	/* The table first, as a DROP does; which may have been there before us. */
+	LockRelationOid(view, AccessShareLock);
 	(void) se_jobs_lock(view, true);
 	job = se_jobs_get(view);
-	if (job == NULL)
+	if (job == NULL || name == NULL)
 		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_OBJECT),
-				 errmsg("relation with OID %u is not a continuous view", view)));
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("continuous view \"%s\" does not exist", name ? name : "")));
 	options = apply(job->options, changes);
 	changed = !se_options_equal(se_options_moved(options), se_options_moved(job->options));
 	if (changed && se_jobs_identity_is_ours(job))

@@ -7,6 +7,7 @@ use strict;
 use warnings;
 use lib "$ENV{SE_TREE}/test/lib";
 use StreamEngine;
+use PostgreSQL::Test::Utils;
 use Test::More;
 
 srand($ENV{SEED} // 4711);
@@ -133,5 +134,34 @@ $node->sql(q{SELECT stream_engine.emit_watermark('s', 'infinity')});
 $node->refresh(qw(t h));
 $node->equals_oracle($_, $query{$_}, 'at the end') foreach qw(t h);
 is($node->sql(q{SELECT string_agg(view::text || next_options::text, ' ') FROM stream_engine.jobs}), '', 'all that was asked for counts');
+
+# A dump takes along what counts and what comes. The mark is not in the log of the copy: there, all that was asked for counts.
+$node->sql(q{CREATE FOREIGN TABLE d (n int, ts timestamptz OPTIONS (event_time 'true')) SERVER stream_engine OPTIONS (watermark 'ts');
+CREATE MATERIALIZED VIEW dumped WITH (stream_engine.continuous) AS SELECT window_end, count(*) AS rows FROM d, tumble(ts, interval '10 seconds') GROUP BY window_end;
+INSERT INTO d VALUES (1, '2024-01-01 00:00:01'), (2, '2024-01-01 00:00:11')});
+$node->refresh('dumped');
+$node->fault_set('source-poll', 'wait');
+$node->sql(q{INSERT INTO d VALUES (3, '2024-01-01 00:00:05')});
+$node->wait_fault('source-poll');
+$node->sql(q{ALTER MATERIALIZED VIEW dumped SET (stream_engine.allowed_lateness = '1 hour')});
+my $options = q{SELECT options @> '{"allowed_lateness=1 h"}', next_options @> '{"allowed_lateness=1 h"}', state FROM stream_engine.jobs WHERE view = 'dumped'::regclass};
+my $file = PostgreSQL::Test::Utils::tempdir . '/dump.sql';
+is($node->sql($options), 'f|t|running', 'asked for, and not in effect yet');
+command_ok([ 'pg_dump', '-d', $node->connstr('postgres'), '-f', $file ], 'pg_dump');
+$node->fault_clear('source-poll');
+$node->refresh('dumped');
+is($node->sql($options), 't||running', 'in effect');
+is($node->sql('SELECT * FROM dumped ORDER BY 1'), '2024-01-01 00:00:10+00|1', 'the row before the mark is late');
+$node->sql('CREATE DATABASE copy');
+command_ok([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('copy'), '-f', $file ], 'restored');
+is($node->sql($options, 'copy'), 'f|t|dormant', 'the copy has both');
+$node->sql(q{SELECT stream_engine.resume_restored('dumped', 'continue'); SELECT stream_engine.wait_state('dumped', 'running')}, 'copy');
+is($node->sql($options, 'copy'), 't||running', 'all that was asked for counts where it goes on');
+$node->sql(q{INSERT INTO d VALUES (4, '2024-01-01 00:00:06'); REFRESH MATERIALIZED VIEW dumped}, 'copy');
+is($node->sql('SELECT * FROM dumped ORDER BY 1', 'copy'), '2024-01-01 00:00:10+00|1', 'what was final stays so');
+$node->sql(q{INSERT INTO d VALUES (5, '2024-01-01 00:00:21'), (6, '2024-01-01 00:00:12'); REFRESH MATERIALIZED VIEW dumped}, 'copy');
+is($node->sql('SELECT * FROM dumped ORDER BY 1', 'copy'), "2024-01-01 00:00:10+00|1\n2024-01-01 00:00:20+00|2", 'and what was open takes late rows');
+$node->sql(q{ALTER MATERIALIZED VIEW dumped RESET (stream_engine.allowed_lateness); REFRESH MATERIALIZED VIEW dumped}, 'copy');
+
 $node->stop;
 done_testing();
