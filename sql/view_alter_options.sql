@@ -105,3 +105,33 @@ ALTER MATERIALIZED VIEW own SET (stream_engine.emit = 'early 10 minutes');
 DROP INDEX mine;
 SELECT relname, relreplident FROM pg_class WHERE relname IN ('own', 'late') ORDER BY 1;
 SELECT indexrelid::regclass FROM pg_index WHERE indrelid IN ('own'::regclass, 'late'::regclass) ORDER BY 1;
+
+-- A view that begins to need the clock is told of it, from the ALTER on.
+SELECT stream_engine.test_clock_set('2024-05-01 12:00');
+CREATE MATERIALIZED VIEW clocked WITH (stream_engine.continuous) AS
+  SELECT window_end, count(*) AS n FROM s, tumble(at, interval '1 hour') GROUP BY window_end;
+INSERT INTO s VALUES (20, '2024-05-01 12:10');
+REFRESH MATERIALIZED VIEW clocked;
+SELECT * FROM clocked;
+ALTER MATERIALIZED VIEW clocked SET (stream_engine.emit = 'early 10 seconds processing');
+REFRESH MATERIALIZED VIEW clocked;
+SELECT stream_engine.test_tick('2024-05-01 12:00:10');
+REFRESH MATERIALIZED VIEW clocked;
+SELECT * FROM clocked;
+ALTER MATERIALIZED VIEW clocked RESET (stream_engine.emit);
+INSERT INTO s VALUES (21, '2024-05-01 12:20');
+REFRESH MATERIALIZED VIEW clocked;
+SELECT * FROM clocked;
+INSERT INTO s VALUES (22, '2024-05-01 13:20');
+REFRESH MATERIALIZED VIEW clocked;
+SELECT * FROM clocked;
+
+-- A view that has failed at a row goes on with what is altered from there.
+CREATE MATERIALIZED VIEW parts WITH (stream_engine.continuous) AS SELECT k, 100 / (k - 31) AS part FROM s;
+INSERT INTO s VALUES (30, '2024-05-01 14:00'), (31, '2024-05-01 14:00'), (32, '2024-05-01 14:00');
+SELECT stream_engine.wait_state('parts', 'failed');
+ALTER MATERIALIZED VIEW parts SET (stream_engine.on_error = skip);
+SELECT stream_engine.start('parts');
+REFRESH MATERIALIZED VIEW parts;
+SELECT * FROM parts ORDER BY k;
+SELECT stream_engine.test_clock_set(NULL);
