@@ -239,9 +239,15 @@ se_reader_position(SeLogReader *reader, XLogRecPtr commit_lsn, uint64 ordinal,
 	}
 
 	*position = reader->from;
-	position->commit_lsn = commit_lsn;
-	position->ordinal = ordinal;
-	position->restart_lsn = Min(status.restart_lsn, commit_lsn);
+
+	/* Until the scan is where reading is to go on, nothing came that would be behind it. */
+	if (commit_lsn > reader->from.commit_lsn ||
+		(commit_lsn == reader->from.commit_lsn && ordinal > reader->from.ordinal))
+	{
+		position->commit_lsn = commit_lsn;
+		position->ordinal = ordinal;
+	}
+	position->restart_lsn = Min(status.restart_lsn, position->commit_lsn);
 	if (inside)
 		position->restart_lsn = Min(position->restart_lsn, reader->now.transaction->first_lsn);
 	if (reader->creator_xid == 0)
