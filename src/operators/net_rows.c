@@ -12,12 +12,12 @@
 /* Rows of a batch. */
 #define BATCH_ROWS 256
 
-/* What waits here at most: rows; rows that were replaced, whose values are still there. */
+/* What waits here at most: rows, and bytes of values, those of rows that were replaced included. */
 #define MOST_ROWS 100000
-#define MOST_REPLACED 200000
+#define MOST_BYTES (32 * 1024 * 1024)
 
 static SeBatch *batch_of(SeNetRows *net, uint32 row);
-static Datum copy_value(Datum value, int typlen);
+static Datum copy_value(SeNetRows *net, MemoryContext to, Datum value, int typlen);
 
 void
 se_net_rows_init(SeNetRows *net, SeOperator *op)
@@ -35,9 +35,8 @@ se_net_rows_put(SeNetRows *net, SeNetRef *ref, SeRowKind kind, SeTime event_time
 	SeBatch    *batch;
 	int			row;
 	Datum	   *to;
-	MemoryContext old;
 
-	if (net->nrows >= MOST_ROWS || net->replaced >= MOST_REPLACED)
+	if (net->nrows >= MOST_ROWS || net->bytes >= MOST_BYTES)
 	{
 		se_net_rows_flush(net);
 		replaces = false;
@@ -47,21 +46,18 @@ se_net_rows_put(SeNetRows *net, SeNetRef *ref, SeRowKind kind, SeTime event_time
 		ref->flush = net->flush;
 		ref->row = net->nrows++;
 	}
-	else
-		net->replaced++;
 
 	batch = batch_of(net, ref->row);
 	row = ref->row % BATCH_ROWS;
 	to = se_batch_values(batch, row);
 	memcpy(se_batch_nulls(batch, row), nulls, batch->ncolumns * sizeof(bool));
-	old = MemoryContextSwitchTo(batch->arena);
 	for (int c = 0; c < batch->ncolumns; c++)
 	{
 		Form_pg_attribute attr = TupleDescAttr(batch->desc, c);
 
-		to[c] = nulls[c] || attr->attbyval ? values[c] : copy_value(values[c], attr->attlen);
+		to[c] = nulls[c] || attr->attbyval ? values[c] :
+			copy_value(net, batch->arena, values[c], attr->attlen);
 	}
-	MemoryContextSwitchTo(old);
 
 	/* Nobody has seen the older one: whether the group is new is as it was. */
 	if (!replaces)
@@ -97,15 +93,17 @@ batch_of(SeNetRows *net, uint32 row)
 	return net->batches[net->nbatches++];
 }
 
+/* Garbage goes to the current context. */
 static Datum
-copy_value(Datum value, int typlen)
+copy_value(SeNetRows *net, MemoryContext to, Datum value, int typlen)
 {
 	Size		size;
 	void	   *copy;
 
 	value = se_value_flat(value, false, typlen);
 	size = se_value_size(value, typlen);
-	copy = palloc(size);
+	copy = MemoryContextAllocHuge(to, size);
+	net->bytes += size;
 	memcpy(copy, DatumGetPointer(value), size);
 	return PointerGetDatum(copy);
 }
@@ -113,6 +111,10 @@ copy_value(Datum value, int typlen)
 void
 se_net_rows_flush(SeNetRows *net)
 {
+	SeOperatorEnv *env = net->op->env;
+	const SeBatch *current = env->current_batch;
+	int			current_row = env->current_row;
+
 	if (net->nrows == 0)
 		return;
 	for (int i = 0; i < net->nbatches; i++)
@@ -125,8 +127,11 @@ se_net_rows_flush(SeNetRows *net)
 		batch->append_only = false;
 		se_op_emit(net->op, batch);
 	}
+	env->current_batch = current;
+	env->current_row = current_row;
 	net->flush++;
-	net->nrows = net->replaced = 0;
+	net->nrows = 0;
+	net->bytes = 0;
 
 	/* The first is used again, the others are many only now and then. */
 	if (net->nbatches == 1)

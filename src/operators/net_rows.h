@@ -31,13 +31,13 @@ typedef struct SeNetRows
 	int			max_batches;
 	uint32		nrows;
 	uint32		flush;			/* number of the next one, from 1 */
-	uint32		replaced;		/* rows that took the place of others */
+	Size		bytes;			/* of their values, and of those they took the place of */
 } SeNetRows;
 
 /* In the current context, which lives as long as the operator. */
 extern void se_net_rows_init(SeNetRows *net, SeOperator *op);
 
-/* The newest row of a group. */
+/* The newest row of a group. Leaves garbage in the current context. */
 extern void se_net_rows_put(SeNetRows *net, SeNetRef *ref, SeRowKind kind, SeTime event_time,
 							const Datum *values, const bool *nulls);
 
