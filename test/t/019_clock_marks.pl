@@ -16,7 +16,7 @@ restart_after_crash = on
 
 # Every window that can still change has its end above this: nobody's watermark is there yet.
 my %query = (
-	tumbled => q{SELECT window_start, window_end, a % 3 AS k, count(*) AS n, sum(a) AS sum FROM s, tumble(%s, '300 ms') GROUP BY 1, 2, 3},
+	tumbled => q{SELECT window_start, window_end, a %% 3 AS k, count(*) AS n, sum(a) AS sum FROM s, tumble(%s, '300 ms') GROUP BY 1, 2, 3},
 	hopped => q{SELECT window_start, window_end, count(*) AS n, max(a) AS max FROM s, hop(%s, '200 ms', '1 s') GROUP BY 1, 2},
 	cumulated => q{SELECT window_start, window_end, count(DISTINCT a) AS n FROM s, cumulate(%s, '250 ms', '1 s') GROUP BY 1, 2});
 $node->sql(q{CREATE FOREIGN TABLE s (a int) SERVER stream_engine;
@@ -37,9 +37,9 @@ sub write_rows
 foreach my $where ('tick-write', 'commit-before-position', 'commit-done', 'source-poll', 'round-before-commit')
 {
 	write_rows(20);
-	$node->fault_set($where, 'crash', 3, 1);
 	# The crash takes the session that waits for it along.
-	$node->psql('postgres', "SELECT stream_engine.test_fault_wait('$where', 1000000)");
+	$node->psql('postgres', "SELECT stream_engine.test_fault_set('$where', 'crash', 3, 1);"
+		. 'INSERT INTO s VALUES (0);' x 10 . "SELECT stream_engine.test_fault_wait('$where', 1000000)");
 	$node->wait_ready;
 	write_rows(20);
 }
