@@ -461,3 +461,106 @@ SE_TEST(deletes_are_spread_over_commits_and_survive_a_crash_between_them)
 	SE_CHECK_INT(deleted, keys);
 	SE_CHECK(commits >= 4);
 }
+
+SE_TEST(state_of_one_unit_restored_as_two_by_key_group_expires_alike)
+{
+	Run		   *run = new_run(SE_TTL_EVENT, true);
+	SeKeys	   *keys = se_keys_new(((SeNode *) linitial(run->node->node.inputs))->desc, run->node->keys, run->node->key_eq);
+	int64		entries = 0;
+
+	run->batch->wm_end = run->clock;
+	for (int key = 0; key < KEYS; key++)
+		add_row(run, key, 1, run->clock + key, run->clock);
+	se_op_push(run->op, 0, run->batch);
+	commit(run);
+	for (int unit = 0; unit < 2; unit++)
+	{
+		Run		   *half = palloc(sizeof(Run));
+
+		*half = *run;
+		half->env = palloc0(sizeof(SeOperatorEnv));
+		half->env->memory = CurrentMemoryContext;
+		half->env->state_limit = UINT64CONST(1) << 30;
+		half->env->unit = unit;
+		half->env->units = 2;
+		half->log = palloc(sizeof(Log));
+		*half->log = *run->log;
+		start(half);
+		SE_CHECK(half->op->state_entries > 0 && half->op->state_entries < KEYS);
+		entries += half->op->state_entries;
+
+		/* Half of them expire, the others get a row. */
+		se_op_watermark(half->op, 0, run->clock + TTL + KEYS / 2);
+		se_batch_reset(half->batch);
+		half->batch->wm_end = run->clock + TTL + KEYS / 2;
+		for (int key = KEYS / 2 + 1; key < KEYS; key++)
+		{
+			int			row = half->batch->nrows;
+			Datum		value;
+			bool		null;
+			uint32		hash;
+
+			add_row(half, key, 1, half->batch->wm_end, half->batch->wm_end);
+			se_keys_prepare(keys, half->batch, &row, 1, &value, &null, &hash);
+			if (!se_key_group_is_own(half->env, hash))
+				half->batch->nrows--;
+		}
+		se_op_push(half->op, 0, half->batch);
+		commit(half);
+	}
+	SE_CHECK_INT(entries, KEYS);
+	for (int key = 0; key < KEYS; key++)
+	{
+		SE_CHECK_INT(run->sink->rows[key].present, key > KEYS / 2);
+		SE_CHECK(key <= KEYS / 2 || run->sink->rows[key].count == 2);
+	}
+}
+
+SE_TEST(damaged_records_are_errors)
+{
+	Run		   *run = new_run(SE_TTL_EVENT, true);
+	MemoryContext old = CurrentMemoryContext;
+
+	for (int i = 0; i < 40; i++)
+	{
+		se_batch_reset(run->batch);
+		run->batch->wm_end = run->clock;
+		for (int n = 0; n < 64; n++)
+			add_row(run, KEYS + i * 64 + n, 1, run->clock, run->clock);
+		se_op_push(run->op, 0, run->batch);
+		run->clock += 10;
+		commit(run);
+	}
+	SE_CHECK(run->log->n > 5);
+	for (volatile int i = 0; i < 3000; i++)
+	{
+		MemoryContext context = se_stub_context_new(old, "damage");
+		StringInfoData *record = &run->log->records[se_harness_random(run->log->n)];
+		volatile int len = se_harness_random(3) == 0 ? se_harness_random(record->len) : record->len;
+		SeOperatorEnv *env;
+		SeOperator *other;
+		char	   *copy;
+
+		MemoryContextSwitchTo(context);
+		copy = palloc(record->len + 1);
+		memcpy(copy, record->data, record->len);
+		if (len == record->len)
+			copy[se_harness_random(len)] ^= 1 << se_harness_random(8);
+		env = palloc0(sizeof(SeOperatorEnv));
+		env->memory = context;
+		env->state_limit = 1 << 20;
+		other = se_group_ttl_new(run->node, env);
+		PG_TRY();
+		{
+			other->ops->restore(other, copy, len);
+			other->ops->restored(other);
+		}
+		PG_CATCH();
+		{
+			SE_CHECK(se_stub_error_code == ERRCODE_DATA_CORRUPTED || se_stub_error_code == ERRCODE_OUT_OF_MEMORY);
+		}
+		PG_END_TRY();
+		MemoryContextSwitchTo(old);
+		MemoryContextDelete(context);
+	}
+}
