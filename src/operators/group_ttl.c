@@ -15,21 +15,6 @@
  * old one is freed whole. It begins when nothing is dirty, so what changed is in the
  * current one.
  *
- * Truths between two callbacks:
- *	- every group is among the timers of its generation, with the time it expires or an
- *	  earlier one; there may be timers of entries that are gone
- *	- a group is in one generation only
- *	- in the old generation only entries that are gone are dirty
- *
- * Records: version (1), then
- *
- *	M	the operator: 4 number of the snapshot, 8 clock, 8 number of the next replayed row,
- *		4 current generation, 4 old generation (0 = none)
- *	G	groups: 4 generation, then as in operators/agg_set.h; the header is the time of
- *		expiry (8)
- *
- * The newest M counts. What is of neither of its generations is gone.
- *
  * Runs in: task worker.
  */
 #include "postgres.h"
@@ -37,9 +22,8 @@
 #include "base/fault.h"
 #include "base/settings.h"
 #include "common/int.h"
-#include "operators/agg_set.h"
+#include "operators/group_ttl_internal.h"
 #include "operators/operators.h"
-#include "state/timers.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
@@ -54,90 +38,15 @@
 /* Timers put right while nobody waits for a commit. */
 #define PUT_RIGHT_AT_ONCE 1000
 
-#define SORT_META 'M'
-#define SORT_GROUPS 'G'
-
-/* Version, sort, generation. */
-#define PREFIX_LEN 6
-
-/* Behind the accumulators of an entry. */
-typedef struct Life
-{
-	/* saved */
-	SeTime		expires;		/* SE_TIME_MAX = never */
-
-	/* derived */
-	SeAggHome  *home;			/* its own */
-} Life;
-
-#define LIFE_SAVED sizeof(SeTime)
-
-typedef struct Generation
-{
-	uint32		number;
-	SeAggHome  *home;
-	SeTimers	timers;			/* SeEntry * */
-	uint32		cursor;			/* of an old one: entries before it have moved on */
-} Generation;
-
-typedef struct SeGroupTtl
-{
-	SeOperator	op;
-
-	/* settings: never change */
-	const SeGroupAggNode *node;
-	SeAggSet   *set;
-	SeKeys	   *keys;
-
-	/* state */
-	Generation *current;
-	Generation *old;			/* whose groups move to current; NULL = none */
-	SeTime		clock;
-	SeTime		clock_saved;
-	int64		arrivals;		/* rows that are replayed, over all groups */
-	uint32		snapshots;
-	uint32		meta_saved;		/* the snapshot that wrote the newest M */
-	bool		meta_dirty;
-	List	   *restored;		/* Generation *, until all records are back */
-	uint32		restored_current;
-	uint32		restored_old;
-
-	/* since the last commit */
-	int64		nrows;
-
-	/* memory: per batch or output batch */
-	MemoryContext scratch;
-	SeBatch    *out;
-	int			max_rows;
-	int		   *rows;
-	Datum	   *key_values;
-	bool	   *key_nulls;
-	uint32	   *hashes;
-
-	/* rows that wait to be applied */
-	int			npending;
-	int		   *pending_rows;
-	SeEntry   **pending_entries;
-	char	  **pending_accs;
-} SeGroupTtl;
-
 static void group_ttl_push(SeOperator *op, int input, SeBatch *batch);
 static void group_ttl_watermark(SeOperator *op, int input, SeTime h);
 static void group_ttl_timer(SeOperator *op, SeTime now);
 static void group_ttl_prepare(SeOperator *op);
-static void group_ttl_snapshot(SeOperator *op, SeSnapshotWriter *writer);
-static Size group_ttl_rewrite(SeOperator *op, const void *record, Size len);
-static void group_ttl_restore(SeOperator *op, const void *record, Size len);
-static void group_ttl_restored(SeOperator *op);
 static void need_rows(SeGroupTtl *ttl, int n);
 static void take_rows(SeGroupTtl *ttl, SeBatch *batch);
 static void apply_pending(SeGroupTtl *ttl, SeBatch *batch);
-static void reach(SeGroupTtl *ttl, SeTime clock);
 static void emit_row(SeGroupTtl *ttl, SeAggHome *home, SeEntry *entry, SeRowKind kind);
 static void flush(SeGroupTtl *ttl);
-static void publish(SeGroupTtl *ttl);
-static Generation *new_generation(SeGroupTtl *ttl, uint32 number);
-static void free_generation(SeGroupTtl *ttl, Generation *generation);
 static SeTime row_clock(SeGroupTtl *ttl, const SeBatch *batch, int row);
 static SeTime row_time(const SeGroupTtl *ttl, const SeBatch *batch, int row, SeTime clock);
 static SeEntry *find_group(SeGroupTtl *ttl, uint32 hash, const Datum *values, const bool *nulls);
@@ -145,18 +54,8 @@ static bool is_current(const SeGroupTtl *ttl, SeEntry *entry);
 static SeEntry *begin_anew(SeGroupTtl *ttl, SeEntry *expired, uint32 hash, const Datum *values,
 						   const bool *nulls);
 static SeEntry *move_group(SeGroupTtl *ttl, SeEntry *entry);
-static void expire_some(SeGroupTtl *ttl, Generation *generation, int64 *budget);
+static void expire_some(SeGroupTtl *ttl, SeTtlGeneration *generation, int64 *budget);
 static void move_some(SeGroupTtl *ttl, int64 n);
-static void begin_generation(SeGroupTtl *ttl);
-static void read_meta(SeGroupTtl *ttl, SeRecordReader *reader);
-static void read_groups(SeGroupTtl *ttl, SeRecordReader *reader);
-
-static inline Life *
-life_of(const SeGroupTtl *ttl, SeEntry *entry)
-{
-	/* The tables of all generations have the same shape. */
-	return (Life *) (se_entry_payload(ttl->current->home->table, entry) + ttl->set->payload_size);
-}
 
 static const SeOperatorOps group_ttl_ops = {
 	.name = "group aggregate",
@@ -166,10 +65,10 @@ static const SeOperatorOps group_ttl_ops = {
 	.timer = group_ttl_timer,
 	.resume = se_op_nothing_to_resume,
 	.prepare = group_ttl_prepare,
-	.snapshot = group_ttl_snapshot,
-	.rewrite = group_ttl_rewrite,
-	.restore = group_ttl_restore,
-	.restored = group_ttl_restored,
+	.snapshot = se_group_ttl_snapshot,
+	.rewrite = se_group_ttl_rewrite,
+	.restore = se_group_ttl_restore,
+	.restored = se_group_ttl_restored,
 	.checkpoint_done = se_op_no_checkpoint_done,
 	.end = se_op_forward_end,
 	.close = se_op_no_close,
@@ -192,22 +91,22 @@ se_group_ttl_new(const SeGroupAggNode *node, SeOperatorEnv *env)
 	return &ttl->op;
 }
 
-static Generation *
-new_generation(SeGroupTtl *ttl, uint32 number)
+SeTtlGeneration *
+se_group_ttl_generation_new(SeGroupTtl *ttl, uint32 number)
 {
 	MemoryContext old = MemoryContextSwitchTo(ttl->op.env->memory);
-	Generation *generation = palloc0(sizeof(Generation));
+	SeTtlGeneration *generation = palloc0(sizeof(SeTtlGeneration));
 
 	generation->number = number;
-	generation->home = se_agg_home_new_singly(ttl->set, ttl->keys, -1, sizeof(Life), LIFE_SAVED,
+	generation->home = se_agg_home_new_singly(ttl->set, ttl->keys, -1, sizeof(SeTtlLife), SE_TTL_LIFE_SAVED,
 											  &ttl->arrivals);
 	se_timers_init(&generation->timers, generation->home->arena);
 	MemoryContextSwitchTo(old);
 	return generation;
 }
 
-static void
-free_generation(SeGroupTtl *ttl, Generation *generation)
+void
+se_group_ttl_generation_free(SeGroupTtl *ttl, SeTtlGeneration *generation)
 {
 	se_agg_home_free(ttl->set, generation->home);
 	pfree(generation);
@@ -261,7 +160,7 @@ expiry(const SeGroupTtl *ttl, SeTime written)
 static inline bool
 is_expired(const SeGroupTtl *ttl, SeEntry *entry, SeTime clock)
 {
-	SeTime		expires = life_of(ttl, entry)->expires;
+	SeTime		expires = se_group_ttl_life(ttl, entry)->expires;
 
 	return expires <= clock && expires != SE_TIME_MAX;
 }
@@ -289,7 +188,7 @@ group_ttl_push(SeOperator *op, int input, SeBatch *batch)
 		MemoryContextSwitchTo(old);
 		MemoryContextReset(ttl->scratch);
 		op->env->current_batch = NULL;
-		publish(ttl);
+		se_group_ttl_publish(ttl);
 	}
 	if (batch->wm_end > op->watermark_in)
 		group_ttl_watermark(op, input, batch->wm_end);
@@ -327,7 +226,7 @@ take_rows(SeGroupTtl *ttl, SeBatch *batch)
 				continue;
 			}
 			entry = begin_anew(ttl, entry, ttl->hashes[i], values, nulls);
-			life_of(ttl, entry)->expires = expires;
+			se_group_ttl_life(ttl, entry)->expires = expires;
 			se_timers_add(&ttl->current->timers, expires, entry);
 		}
 		else
@@ -335,7 +234,7 @@ take_rows(SeGroupTtl *ttl, SeBatch *batch)
 			if (!is_current(ttl, entry))
 				entry = move_group(ttl, entry);
 			if (!SE_FAULT_WRONG("wrong-ttl-first-write"))
-				life_of(ttl, entry)->expires = Max(life_of(ttl, entry)->expires, expires);
+				se_group_ttl_life(ttl, entry)->expires = Max(se_group_ttl_life(ttl, entry)->expires, expires);
 		}
 		ttl->pending_rows[ttl->npending] = i;
 		ttl->pending_entries[ttl->npending] = entry;
@@ -381,7 +280,7 @@ find_group(SeGroupTtl *ttl, uint32 hash, const Datum *values, const bool *nulls)
 static inline bool
 is_current(const SeGroupTtl *ttl, SeEntry *entry)
 {
-	return life_of(ttl, entry)->home == ttl->current->home;
+	return se_group_ttl_life(ttl, entry)->home == ttl->current->home;
 }
 
 /*
@@ -399,11 +298,11 @@ begin_anew(SeGroupTtl *ttl, SeEntry *expired, uint32 hash, const Datum *values, 
 	if (expired != NULL)
 	{
 		emitted = expired->flags & SE_ENTRY_EMITTED;
-		se_agg_home_remove(life_of(ttl, expired)->home, expired);
+		se_agg_home_remove(se_group_ttl_life(ttl, expired)->home, expired);
 	}
 	entry = se_table_add(home->table, hash, values, nulls);
 	entry->flags |= emitted;
-	life_of(ttl, entry)->home = home;
+	se_group_ttl_life(ttl, entry)->home = home;
 	return entry;
 }
 
@@ -414,8 +313,8 @@ move_group(SeGroupTtl *ttl, SeEntry *entry)
 	SeEntry    *moved = se_agg_home_move(ttl->set, ttl->old->home, entry, ttl->current->home);
 
 	Assert((moved->flags & SE_ENTRY_CHANGED) == 0);
-	life_of(ttl, moved)->home = ttl->current->home;
-	se_timers_add(&ttl->current->timers, life_of(ttl, moved)->expires, moved);
+	se_group_ttl_life(ttl, moved)->home = ttl->current->home;
+	se_timers_add(&ttl->current->timers, se_group_ttl_life(ttl, moved)->expires, moved);
 	return moved;
 }
 
@@ -424,7 +323,7 @@ move_group(SeGroupTtl *ttl, SeEntry *entry)
  * first one's group is expired, or nobody knows.
  */
 static bool
-is_due(SeGroupTtl *ttl, Generation *generation)
+is_due(SeGroupTtl *ttl, SeTtlGeneration *generation)
 {
 	SeTimers   *timers = &generation->timers;
 
@@ -437,16 +336,16 @@ is_due(SeGroupTtl *ttl, Generation *generation)
 		entry = timers->timers[0].what;
 		if (!(entry->flags & SE_ENTRY_USED))
 			se_timers_remove_first(timers);
-		else if (life_of(ttl, entry)->expires > timers->timers[0].at)
-			se_timers_delay_first(timers, life_of(ttl, entry)->expires);
+		else if (se_group_ttl_life(ttl, entry)->expires > timers->timers[0].at)
+			se_timers_delay_first(timers, se_group_ttl_life(ttl, entry)->expires);
 		else
 			return true;
 	}
 	return true;
 }
 
-static void
-reach(SeGroupTtl *ttl, SeTime clock)
+void
+se_group_ttl_reach(SeGroupTtl *ttl, SeTime clock)
 {
 	ttl->clock = Max(ttl->clock, clock);
 	if (!ttl->op.env->commit_wanted &&
@@ -460,7 +359,7 @@ group_ttl_watermark(SeOperator *op, int input, SeTime h)
 	SeGroupTtl *ttl = (SeGroupTtl *) op;
 
 	if (ttl->node->ttl == SE_TTL_EVENT)
-		reach(ttl, h);
+		se_group_ttl_reach(ttl, h);
 	se_op_forward_watermark(op, input, h);
 }
 
@@ -470,7 +369,7 @@ group_ttl_timer(SeOperator *op, SeTime now)
 	SeGroupTtl *ttl = (SeGroupTtl *) op;
 
 	if (ttl->node->ttl == SE_TTL_PROCESSING)
-		reach(ttl, now);
+		se_group_ttl_reach(ttl, now);
 	se_op_forward_timer(op, now);
 }
 
@@ -511,7 +410,7 @@ group_ttl_prepare(SeOperator *op)
 	se_agg_home_prepare(ttl->set, home);
 	MemoryContextReset(ttl->scratch);
 	op->env->commit_wanted |= ttl->old != NULL;
-	publish(ttl);
+	se_group_ttl_publish(ttl);
 }
 
 /* One row of output; a -D has keys only. */
@@ -561,7 +460,7 @@ flush(SeGroupTtl *ttl)
 
 /* Forget expired groups, as many as the budget allows; if there are more another commit follows. */
 static void
-expire_some(SeGroupTtl *ttl, Generation *generation, int64 *budget)
+expire_some(SeGroupTtl *ttl, SeTtlGeneration *generation, int64 *budget)
 {
 	SeTimers   *timers = &generation->timers;
 
@@ -576,9 +475,9 @@ expire_some(SeGroupTtl *ttl, Generation *generation, int64 *budget)
 			ttl->op.env->unreflected |= ttl->node->ttl_delete;
 			return;
 		}
-		if ((entry->flags & SE_ENTRY_USED) && life_of(ttl, entry)->expires > timers->timers[0].at)
+		if ((entry->flags & SE_ENTRY_USED) && se_group_ttl_life(ttl, entry)->expires > timers->timers[0].at)
 		{
-			se_timers_delay_first(timers, life_of(ttl, entry)->expires);
+			se_timers_delay_first(timers, se_group_ttl_life(ttl, entry)->expires);
 			continue;
 		}
 		if (entry->flags & SE_ENTRY_USED)
@@ -601,7 +500,7 @@ expire_some(SeGroupTtl *ttl, Generation *generation, int64 *budget)
 static void
 move_some(SeGroupTtl *ttl, int64 n)
 {
-	Generation *old = ttl->old;
+	SeTtlGeneration *old = ttl->old;
 	SeTable    *table = old->home->table;
 
 	for (; n > 0 && table->nused > 0 && old->cursor < table->nentries; n--)
@@ -613,14 +512,14 @@ move_some(SeGroupTtl *ttl, int64 n)
 	}
 	if (table->nused > 0)
 		return;
-	free_generation(ttl, old);
+	se_group_ttl_generation_free(ttl, old);
 	ttl->old = NULL;
 	ttl->meta_dirty = true;
 }
 
 /* Begin the next generation if it is time. Everything has just been saved. */
-static void
-begin_generation(SeGroupTtl *ttl)
+void
+se_group_ttl_begin_generation(SeGroupTtl *ttl)
 {
 	SeAggHome  *home = ttl->current->home;
 	SeTable    *table = home->table;
@@ -631,220 +530,15 @@ begin_generation(SeGroupTtl *ttl)
 		return;
 	Assert(table->ndirty == 0);
 	ttl->old = ttl->current;
-	ttl->current = new_generation(ttl, ttl->old->number + 1);
+	ttl->current = se_group_ttl_generation_new(ttl, ttl->old->number + 1);
 	ttl->meta_dirty = true;
 
 	/* An idle stream, too, is to get on with it. */
 	ttl->op.env->commit_wanted = true;
 }
 
-static void
-write_meta(SeGroupTtl *ttl, SeSnapshotWriter *writer)
-{
-	StringInfoData out;
-
-	initStringInfo(&out);
-	se_record_put_u8(&out, SE_STATE_VERSION);
-	se_record_put_u8(&out, SORT_META);
-	se_record_put_u32(&out, ttl->snapshots);
-	se_record_put_i64(&out, ttl->clock);
-	se_record_put_i64(&out, ttl->arrivals);
-	se_record_put_u32(&out, ttl->current->number);
-	se_record_put_u32(&out, ttl->old != NULL ? ttl->old->number : 0);
-	se_snapshot_append(writer, ttl->op.id, out.data, out.len);
-	pfree(out.data);
-	ttl->meta_saved = ttl->snapshots;
-	ttl->clock_saved = ttl->clock;
-	ttl->meta_dirty = false;
-}
-
-static void
-snapshot_generation(SeGroupTtl *ttl, Generation *generation, SeSnapshotWriter *writer)
-{
-	char		prefix[PREFIX_LEN] = {SE_STATE_VERSION, SORT_GROUPS};
-
-	memcpy(prefix + 2, &generation->number, sizeof(generation->number));
-	se_agg_home_snapshot(ttl->set, generation->home, &ttl->op, writer, ttl->snapshots, prefix, PREFIX_LEN);
-}
-
-static void
-group_ttl_snapshot(SeOperator *op, SeSnapshotWriter *writer)
-{
-	SeGroupTtl *ttl = (SeGroupTtl *) op;
-
-	/* What moved the clock and is passed is not met again, so the clock is saved with the position. */
-	if (ttl->clock != ttl->clock_saved)
-		ttl->meta_dirty = true;
-	if (ttl->current->home->table->ndirty > 0 || (ttl->old != NULL && ttl->old->home->table->ndirty > 0))
-		ttl->meta_dirty = true;
-	if (!ttl->meta_dirty)
-		return;
-	ttl->snapshots++;
-	if (ttl->old != NULL)
-		snapshot_generation(ttl, ttl->old, writer);
-	snapshot_generation(ttl, ttl->current, writer);
-	write_meta(ttl, writer);
-	begin_generation(ttl);
-}
-
-/* A generation that is alive, or that is being restored; NULL if it is gone. */
-static Generation *
-find_generation(SeGroupTtl *ttl, uint32 number)
-{
-	ListCell   *cell;
-
-	if (ttl->current != NULL && ttl->current->number == number)
-		return ttl->current;
-	if (ttl->old != NULL && ttl->old->number == number)
-		return ttl->old;
-	foreach(cell, ttl->restored)
-	{
-		Generation *generation = lfirst(cell);
-
-		if (generation->number == number)
-			return generation;
-	}
-	return NULL;
-}
-
-static Size
-group_ttl_rewrite(SeOperator *op, const void *record, Size len)
-{
-	SeGroupTtl *ttl = (SeGroupTtl *) op;
-	SeRecordReader reader = se_record_reader(record, len);
-	Generation *generation;
-	uint8		sort;
-
-	if (se_record_u8(&reader) != SE_STATE_VERSION)
-		se_record_corrupted();
-	sort = se_record_u8(&reader);
-	if (sort == SORT_META)
-	{
-		if (se_record_u32(&reader) != ttl->meta_saved || ttl->meta_dirty)
-			return 0;
-		ttl->meta_dirty = true;
-		return len;
-	}
-	if (sort != SORT_GROUPS)
-		se_record_corrupted();
-	generation = find_generation(ttl, se_record_u32(&reader));
-	return generation == NULL ? 0 : se_agg_home_rewrite(ttl->set, generation->home, record, len, PREFIX_LEN);
-}
-
-static void
-read_meta(SeGroupTtl *ttl, SeRecordReader *reader)
-{
-	ttl->meta_saved = se_record_u32(reader);
-	ttl->snapshots = Max(ttl->snapshots, ttl->meta_saved);
-	ttl->clock = ttl->clock_saved = se_record_i64(reader);
-	ttl->arrivals = se_record_i64(reader);
-	ttl->restored_current = se_record_u32(reader);
-	ttl->restored_old = se_record_u32(reader);
-	if (ttl->restored_current == 0 || ttl->restored_old >= ttl->restored_current || ttl->arrivals < 0 ||
-		reader->next != reader->end)
-		se_record_corrupted();
-}
-
-static void
-group_ttl_restore(SeOperator *op, const void *record, Size len)
-{
-	SeGroupTtl *ttl = (SeGroupTtl *) op;
-	SeRecordReader reader = se_record_reader(record, len);
-	MemoryContext old = MemoryContextSwitchTo(ttl->scratch);
-	uint8		sort;
-
-	if (se_record_u8(&reader) != SE_STATE_VERSION)
-		se_record_corrupted();
-	sort = se_record_u8(&reader);
-	if (sort == SORT_META)
-		read_meta(ttl, &reader);
-	else if (sort == SORT_GROUPS)
-		read_groups(ttl, &reader);
-	else
-		se_record_corrupted();
-	MemoryContextSwitchTo(old);
-	MemoryContextReset(ttl->scratch);
-}
-
-static void
-read_groups(SeGroupTtl *ttl, SeRecordReader *reader)
-{
-	uint32		number = se_record_u32(reader);
-	SeAggRecordKind kind = se_record_u8(reader);
-	Generation *generation;
-	uint32		snapshot;
-
-	if (number == 0)
-		se_record_corrupted();
-	generation = find_generation(ttl, number);
-	if (generation == NULL)
-	{
-		MemoryContext old = MemoryContextSwitchTo(ttl->op.env->memory);
-
-		generation = new_generation(ttl, number);
-		ttl->restored = lappend(ttl->restored, generation);
-		MemoryContextSwitchTo(old);
-	}
-	snapshot = se_agg_home_restore(ttl->set, generation->home, kind, reader);
-	ttl->snapshots = Max(ttl->snapshots, snapshot);
-}
-
-static Generation *
-take_restored(SeGroupTtl *ttl, uint32 number)
-{
-	Generation *generation = find_generation(ttl, number);
-
-	if (generation == NULL)
-		return new_generation(ttl, number);
-	ttl->restored = list_delete_ptr(ttl->restored, generation);
-	return generation;
-}
-
-/* Make the timers of a generation's groups, each of which is nowhere else. */
-static void
-link_groups(SeGroupTtl *ttl, Generation *generation)
-{
-	SeTable    *table = generation->home->table;
-
-	for (uint32 i = 0; i < table->nentries; i++)
-	{
-		SeEntry    *entry = se_table_entry(table, i);
-
-		if (!(entry->flags & SE_ENTRY_USED))
-			continue;
-		if (generation == ttl->old &&
-			se_table_find(ttl->current->home->table, entry->hash, se_entry_keys(table, entry), entry->nulls) != NULL)
-			se_record_corrupted();
-		life_of(ttl, entry)->home = generation->home;
-		se_timers_add(&generation->timers, life_of(ttl, entry)->expires, entry);
-	}
-}
-
-/* Generations that are gone were restored for nothing. */
-static void
-group_ttl_restored(SeOperator *op)
-{
-	SeGroupTtl *ttl = (SeGroupTtl *) op;
-	ListCell   *cell;
-
-	ttl->current = take_restored(ttl, Max(ttl->restored_current, 1));
-	if (ttl->restored_old != 0)
-		ttl->old = take_restored(ttl, ttl->restored_old);
-	foreach(cell, ttl->restored)
-		free_generation(ttl, lfirst(cell));
-	list_free(ttl->restored);
-	ttl->restored = NIL;
-
-	link_groups(ttl, ttl->current);
-	if (ttl->old != NULL)
-		link_groups(ttl, ttl->old);
-	reach(ttl, ttl->clock);
-	op->env->commit_wanted |= ttl->old != NULL;
-	publish(ttl);
-}
-
-static void
-publish(SeGroupTtl *ttl)
+void
+se_group_ttl_publish(SeGroupTtl *ttl)
 {
 	SeOperator *op = &ttl->op;
 

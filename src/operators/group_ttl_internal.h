@@ -1,0 +1,110 @@
+/*
+ * operators/group_ttl_internal.h
+ *		What the files of groups that expire share.
+ *
+ *	group_ttl.c			rows into groups, what expires, generations, the operator's callbacks
+ *	group_ttl_state.c	records: snapshot, rewrite, restore
+ *
+ * Words: a group has *expired* when its clock is at or past its time; it is *forgotten* when its entry is
+ * removed, which nobody can tell. A *generation* is a home with its timers.
+ *
+ * Truths between two callbacks:
+ *	- every group is among the timers of its generation, with the time it expires or an
+ *	  earlier one; there may be timers of entries that are gone
+ *	- a group is in one generation only
+ *	- in the old generation only entries that are gone are dirty
+ */
+#ifndef SE_GROUP_TTL_INTERNAL_H
+#define SE_GROUP_TTL_INTERNAL_H
+
+#include "flow/graph.h"
+#include "flow/operator.h"
+#include "operators/agg_set.h"
+#include "state/timers.h"
+
+/* Behind the accumulators of an entry. */
+typedef struct SeTtlLife
+{
+	/* saved */
+	SeTime		expires;		/* SE_TIME_MAX = never */
+
+	/* derived */
+	SeAggHome  *home;			/* its own */
+} SeTtlLife;
+
+#define SE_TTL_LIFE_SAVED sizeof(SeTime)
+
+typedef struct SeTtlGeneration
+{
+	uint32		number;
+	SeAggHome  *home;
+	SeTimers	timers;			/* SeEntry * */
+	uint32		cursor;			/* of an old one: entries before it have moved on */
+} SeTtlGeneration;
+
+typedef struct SeGroupTtl
+{
+	SeOperator	op;
+
+	/* settings: never change */
+	const SeGroupAggNode *node;
+	SeAggSet   *set;
+	SeKeys	   *keys;
+
+	/* state */
+	SeTtlGeneration *current;
+	SeTtlGeneration *old;		/* whose groups move to current; NULL = none */
+	SeTime		clock;
+	SeTime		clock_saved;
+	int64		arrivals;		/* rows that are replayed, over all groups */
+	uint32		snapshots;
+	uint32		meta_saved;		/* the snapshot that wrote the newest M */
+	bool		meta_dirty;
+	List	   *restored;		/* SeTtlGeneration *, until all records are back */
+	uint32		restored_current;
+	uint32		restored_old;
+
+	/* since the last commit */
+	int64		nrows;
+
+	/* memory: per batch or output batch */
+	MemoryContext scratch;
+	SeBatch    *out;
+	int			max_rows;
+	int		   *rows;
+	Datum	   *key_values;
+	bool	   *key_nulls;
+	uint32	   *hashes;
+
+	/* rows that wait to be applied */
+	int			npending;
+	int		   *pending_rows;
+	SeEntry   **pending_entries;
+	char	  **pending_accs;
+} SeGroupTtl;
+
+static inline SeTtlLife *
+se_group_ttl_life(const SeGroupTtl *ttl, SeEntry *entry)
+{
+	/* The tables of all generations have the same shape. */
+	return (SeTtlLife *) (se_entry_payload(ttl->current->home->table, entry) + ttl->set->payload_size);
+}
+
+/* group_ttl.c */
+extern SeTtlGeneration *se_group_ttl_generation_new(SeGroupTtl *ttl, uint32 number);
+extern void se_group_ttl_generation_free(SeGroupTtl *ttl, SeTtlGeneration *generation);
+
+/* Begin the next generation if it is time; everything has just been saved. */
+extern void se_group_ttl_begin_generation(SeGroupTtl *ttl);
+
+/* The clock has come to this: ask for a commit if a group has expired. */
+extern void se_group_ttl_reach(SeGroupTtl *ttl, SeTime clock);
+extern void se_group_ttl_publish(SeGroupTtl *ttl);
+
+/* group_ttl_state.c: callbacks */
+extern void se_group_ttl_snapshot(SeOperator *op, SeSnapshotWriter *writer);
+extern Size se_group_ttl_rewrite(SeOperator *op, const void *record, Size len);
+extern void se_group_ttl_restore(SeOperator *op, const void *record, Size len);
+extern void se_group_ttl_restored(SeOperator *op);
+
+#endif							/* SE_GROUP_TTL_INTERNAL_H */
