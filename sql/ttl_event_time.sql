@@ -121,3 +121,18 @@ SELECT k, n, rows FROM kept WHERE k = 'k21' OR 9001 = ANY (rows);
 EXPLAIN (COSTS OFF) CREATE MATERIALIZED VIEW x WITH (stream_engine.continuous, stream_engine.state_ttl = '20 s on ts',
   stream_engine.ttl_delete) AS SELECT k, count(DISTINCT v) AS n, sum(v) AS sum FROM s GROUP BY k;
 DROP FOREIGN TABLE s CASCADE;
+
+-- The end of the input is the end of every group, also of one whose time would be over beyond the end of all time.
+CREATE FOREIGN TABLE s (seq int, k text, ts timestamptz OPTIONS (event_time 'true'))
+  SERVER stream_engine OPTIONS (watermark 'ts - interval ''3 seconds''', null_time 'pass');
+CREATE MATERIALIZED VIEW ends WITH (stream_engine.continuous, stream_engine.state_ttl = '36600 days on ts',
+  stream_engine.ttl_delete) AS SELECT k, array_agg(seq) AS rows FROM s GROUP BY k;
+INSERT INTO s VALUES (1, 'a', '294276-12-01 00:00Z'), (2, 'b', '294276-12-31 23:59:59.999999Z');
+REFRESH MATERIALIZED VIEW ends;
+SELECT * FROM ends ORDER BY k;
+SELECT stream_engine.emit_watermark('s', 'infinity');
+INSERT INTO s VALUES (3, 'c', NULL), (4, 'c', '2026-01-01 00:00Z'), (5, 'a', '294276-12-01 00:00Z');
+REFRESH MATERIALIZED VIEW ends;
+SELECT * FROM ends;
+SELECT late_rows, state_entries FROM stream_engine.jobs WHERE view = 'ends'::regclass;
+DROP FOREIGN TABLE s CASCADE;

@@ -146,23 +146,21 @@ need_rows(SeGroupTtl *ttl, int n)
 	MemoryContextSwitchTo(old);
 }
 
-/* When a group that was written at a time expires. */
+/* When a group that was written at a time expires: with the end of the input at the latest. */
 static SeTime
 expiry(const SeGroupTtl *ttl, SeTime written)
 {
 	SeTime		expires;
 
-	if (pg_add_s64_overflow(written, ttl->node->ttl_usecs, &expires))
-		return SE_TIME_MAX;
+	if (pg_add_s64_overflow(written, ttl->node->ttl_usecs, &expires) || expires == SE_TIME_MAX)
+		return SE_TIME_MAX - 1;
 	return expires;
 }
 
 static inline bool
 is_expired(const SeGroupTtl *ttl, SeEntry *entry, SeTime clock)
 {
-	SeTime		expires = se_group_ttl_life(ttl, entry)->expires;
-
-	return expires <= clock && expires != SE_TIME_MAX;
+	return se_group_ttl_life(ttl, entry)->expires <= clock;
 }
 
 static void

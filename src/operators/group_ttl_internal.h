@@ -26,7 +26,7 @@
 typedef struct SeTtlLife
 {
 	/* saved */
-	SeTime		expires;		/* SE_TIME_MAX = never */
+	SeTime		expires;		/* below SE_TIME_MAX, which is no timer's */
 
 	/* derived */
 	SeAggHome  *home;			/* its own */

@@ -384,16 +384,19 @@ SE_TEST(a_group_written_at_a_time_is_gone_at_exactly_that_time_and_the_ttl)
 	SE_CHECK_INT(count_at(run, 4000 + 4 * TTL - 1), 2);
 }
 
-SE_TEST(a_ttl_beyond_the_end_of_time_never_ends)
+SE_TEST(a_ttl_beyond_the_end_of_time_ends_with_the_input)
 {
-	Run		   *run = new_run(SE_TTL_PROCESSING, true);
+	Run		   *run = new_run(SE_TTL_PROCESSING, false);
 
 	run->node->ttl_usecs = PG_INT64_MAX;
 	SE_CHECK_INT(count_at(run, 4000), 1);
-	SE_CHECK_INT(count_at(run, PG_INT64_MAX - 1), 2);
-	run->op->ops->timer(run->op, PG_INT64_MAX);
+	SE_CHECK_INT(count_at(run, PG_INT64_MAX - 3), 2);
+	run->op->ops->timer(run->op, PG_INT64_MAX - 2);
 	SE_CHECK(!run->env->commit_wanted);
-	SE_CHECK_INT(count_at(run, PG_INT64_MAX), 3);
+	SE_CHECK_INT(count_at(run, PG_INT64_MAX - 2), 3);
+	run->op->ops->timer(run->op, SE_TIME_MAX);
+	SE_CHECK(run->env->commit_wanted);
+	SE_CHECK_INT(count_at(run, SE_TIME_MAX), 1);
 }
 
 /* Every key once and never again: what is held stays as it is. */
