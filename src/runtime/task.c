@@ -340,8 +340,13 @@ run(SeTask *task)
 			leave(SE_JOB_STOPPING);
 			return;
 		}
-		/* A commit that filled the output left something to do, though the round had nothing more. */
-		if (outcome == SE_ROUND_IDLE && !task->resuming && wakes == count_wakes())
+
+		/*
+		 * A commit that filled the output left something to do, though the round had nothing more; or a part of its
+		 * work.
+		 */
+		if (outcome == SE_ROUND_IDLE && !task->resuming && wakes == count_wakes() &&
+			!(task->dirty && commit_is_due(task, outcome)))
 		{
 			TimestampTz idle_since = GetCurrentTimestamp();
 
