@@ -22,7 +22,9 @@
 #include "base/compat.h"
 #include "base/fault.h"
 #include "base/database_slot.h"
+#include "catalog/pg_type.h"
 #include "flow/guard.h"
+#include "funcapi.h"
 #include "log/layout.h"
 #include "log/options_mark.h"
 #include "log/reader.h"
@@ -397,14 +399,19 @@ find_columns(LogSource *log, Relation stream)
 	log->nulls = palloc0(sizeof(bool) * Max(log->nwanted, 1));
 }
 
-/* Rows will be asked for whole: their bytes must stay where they are until the next poll. */
+/*
+ * Rows will be asked for whole: their bytes must stay where they are until the next poll. Their type is one of its
+ * own, since they may wait for a commit while that of the stream is altered.
+ */
 static void
 prepare_whole_rows(LogSource *log, Relation stream)
 {
-	TupleDesc	desc = CreateTupleDescCopyConstr(RelationGetDescr(stream));
+	TupleDesc	desc = CreateTupleDescCopy(RelationGetDescr(stream));
 
+	desc->tdtypeid = RECORDOID;
+	desc->tdtypmod = -1;
 	log->by_reference = true;
-	log->whole_desc = desc;
+	log->whole_desc = BlessTupleDesc(desc);
 	log->whole_attnos = palloc0(sizeof(AttrNumber) * Max(desc->natts, 1));
 	log->whole_values = palloc0(sizeof(Datum) * Max(desc->natts, 1));
 	log->whole_nulls = palloc0(sizeof(bool) * Max(desc->natts, 1));
@@ -412,7 +419,7 @@ prepare_whole_rows(LogSource *log, Relation stream)
 	for (int i = 0; i < desc->natts; i++)
 	{
 		log->whole_nulls[i] = true;
-		if (se_compat_attr_is_stored(TupleDescAttr(desc, i)))
+		if (se_compat_attr_is_stored(TupleDescAttr(RelationGetDescr(stream), i)))
 			log->whole_attnos[i] = i + 1;
 	}
 	log->max_kept = 1;
