@@ -4,15 +4,9 @@
  *
  * Runs in: task worker, inside a round.
  *
- * A *filter* is one condition of an AND-list that this file decides itself, in a tight
- * loop over the batch: a comparison of a column with a constant, a boolean column, IS
- * [NOT] NULL. Filters cannot fail, so that running them before the other conditions
- * changes no result. All else goes to PostgreSQL's interpreter, row by row, over a
- * virtual slot that shows the row in place.
- *
- * Every ordered type among them is compared as int64, so that one loop per width
- * serves all six operators as "lo <= x <= hi, or not": floats are mapped to integers
- * of the same order.
+ * Conditions that are a *filter* (calc_filter.h) are decided first, by the batch. Filters cannot fail, so that
+ * running them before the others changes no result. All else goes to PostgreSQL's interpreter, row by
+ * row, over a virtual slot that shows the row in place.
  *
  * Memory: expressions are evaluated in a context that is reset when the next batch
  * comes; their results are passed on where they are and hold until push returns.
@@ -29,45 +23,16 @@
  */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "flow/guard.h"
+#include "operators/calc_filter.h"
 #include "operators/operators.h"
 
-#include "access/detoast.h"
-#include "access/stratnum.h"
 #include "base/fault.h"
 #include "base/settings.h"
-#include "catalog/pg_opfamily.h"
-#include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "nodes/nodeFuncs.h"
 #include "utils/expandeddatum.h"
 #include "utils/lsyscache.h"
-#include "utils/typcache.h"
-
-typedef enum FilterKind
-{
-	FILTER_INT16,				/* range of an int64 made from … */
-	FILTER_INT32,
-	FILTER_INT64,
-	FILTER_BOOL,
-	FILTER_FLOAT4,
-	FILTER_FLOAT8,
-	FILTER_TEXT,				/* equals bytes */
-	FILTER_NULL					/* is null */
-} FilterKind;
-
-typedef struct Filter
-{
-	FilterKind	kind;
-	int			column;
-	bool		invert;			/* passes where the test below says no; NULL still fails */
-	int64		lo;
-	int64		hi;
-	const char *bytes;			/* FILTER_TEXT */
-	int			nbytes;
-} Filter;
 
 /* An output column that is not just an input column. */
 typedef struct Computed
@@ -91,7 +56,7 @@ typedef struct Calc
 	/* settings: never change */
 	const SeCalcNode *node;
 	int			nfilters;
-	Filter	   *filters;
+	SeFilter   *filters;
 	ExprState  *qual;			/* conditions that are no filter, NULL if none */
 	int			nbare;
 	Bare	   *bare;
@@ -117,13 +82,6 @@ typedef struct Calc
 
 static void calc_push(SeOperator *op, int input, SeBatch *batch);
 static void calc_close(SeOperator *op);
-static bool make_filter(Expr *qual, Filter *filter);
-static bool make_comparison(OpExpr *op, Filter *filter);
-static bool ordered_kind(Oid type, FilterKind *kind);
-static bool ordered_constant(Oid column_type, const Const *constant, int64 *value);
-static bool make_range(int strategy, int64 value, Filter *filter);
-static Node *plain_column(Node *node);
-static int64 float_order(double x);
 static void make_expressions(Calc *calc);
 static void make_anew(void *arg);
 static void free_stale(Calc *calc);
@@ -131,8 +89,6 @@ static void need_room(Calc *calc, int nrows);
 static int	run_filters(Calc *calc, const SeBatch *batch);
 static void evaluate_rows(void *arg);
 static int	select_rows(Calc *calc, const SeBatch *batch);
-static int	run_filter(const Filter *filter, const SeBatch *batch, int *rows, int nrows);
-static int	run_text_filter(const Filter *filter, const SeBatch *batch, int *rows, int nrows);
 static int	run_qual(Calc *calc, const SeBatch *batch, int *rows, int nrows);
 static void emit_selected(Calc *calc, const SeBatch *batch, int nrows);
 static void emit_changes(Calc *calc, const SeBatch *batch, int nrows);
@@ -171,10 +127,10 @@ se_calc_new(const SeCalcNode *node, SeOperatorEnv *env)
 	calc->slot = MakeSingleTupleTableSlot(input, &TTSOpsVirtual);
 	calc->econtext->ecxt_scantuple = calc->slot;
 
-	calc->filters = palloc0(sizeof(Filter) * Max(list_length(node->quals), 1));
+	calc->filters = palloc0(sizeof(SeFilter) * Max(list_length(node->quals), 1));
 	foreach(lc, node->quals)
 	{
-		if (make_filter(lfirst(lc), &calc->filters[calc->nfilters]))
+		if (se_filter_make(lfirst(lc), &calc->filters[calc->nfilters]))
 			calc->nfilters++;
 		else
 			calc->slow = lappend(calc->slow, lfirst(lc));
@@ -303,237 +259,6 @@ calc_close(SeOperator *op)
 	calc->econtext = NULL;
 }
 
-/* Turn a condition into a filter, or say that the interpreter must decide it. */
-static bool
-make_filter(Expr *qual, Filter *filter)
-{
-	Node	   *node = (Node *) qual;
-
-	memset(filter, 0, sizeof(Filter));
-
-	if (IsA(node, NullTest) && !((NullTest *) node)->argisrow &&
-		IsA(((NullTest *) node)->arg, Var))
-	{
-		filter->kind = FILTER_NULL;
-		filter->column = ((Var *) ((NullTest *) node)->arg)->varattno - 1;
-		filter->invert = ((NullTest *) node)->nulltesttype == IS_NOT_NULL;
-		return true;
-	}
-
-	/* column, NOT column */
-	if (IsA(node, BoolExpr) && ((BoolExpr *) node)->boolop == NOT_EXPR)
-	{
-		filter->invert = true;
-		node = linitial(((BoolExpr *) node)->args);
-	}
-	if (IsA(node, Var) && ((Var *) node)->vartype == BOOLOID)
-	{
-		filter->kind = FILTER_BOOL;
-		filter->column = ((Var *) node)->varattno - 1;
-		filter->lo = filter->hi = 1;
-		return true;
-	}
-
-	return IsA(qual, OpExpr) && make_comparison((OpExpr *) qual, filter);
-}
-
-/* A comparison of a column with a constant, either way round. */
-static bool
-make_comparison(OpExpr *op, Filter *filter)
-{
-	Node	   *left;
-	Node	   *right;
-	Oid			opno = op->opno;
-	Oid			family;
-	bool		negated = false;
-	int			strategy;
-	Const	   *constant;
-	Oid			type;
-	int64		value;
-
-	if (list_length(op->args) != 2)
-		return false;
-	left = plain_column(linitial(op->args));
-	right = plain_column(lsecond(op->args));
-	if (IsA(left, Const) && IsA(right, Var))
-	{
-		Node	   *swap = left;
-
-		left = right;
-		right = swap;
-		opno = get_commutator(opno);
-	}
-	if (!OidIsValid(opno) || !IsA(left, Var) || !IsA(right, Const) ||
-		((Const *) right)->constisnull)
-		return false;
-	constant = (Const *) right;
-	type = ((Var *) left)->vartype;
-	filter->column = ((Var *) left)->varattno - 1;
-
-	/* Which comparison is it? "<>" belongs to no family, its negator does. */
-	if (type == VARCHAROID)
-		type = TEXTOID;
-	family = lookup_type_cache(type, TYPECACHE_BTREE_OPFAMILY)->btree_opf;
-	strategy = get_op_opfamily_strategy(opno, family);
-	if (strategy == 0 && OidIsValid(get_negator(opno)))
-	{
-		negated = true;
-		strategy = get_op_opfamily_strategy(get_negator(opno), family);
-		if (strategy != BTEqualStrategyNumber)
-			return false;
-	}
-	if (strategy == 0)
-		return false;
-
-	if (type == TEXTOID)
-	{
-		struct varlena *bytes;
-
-		if (strategy != BTEqualStrategyNumber || !OidIsValid(op->inputcollid) ||
-			(constant->consttype != TEXTOID && constant->consttype != VARCHAROID) ||
-			!get_collation_isdeterministic(op->inputcollid))
-			return false;
-		bytes = PG_DETOAST_DATUM_COPY(constant->constvalue);
-		filter->kind = FILTER_TEXT;
-		filter->bytes = VARDATA_ANY(bytes);
-		filter->nbytes = VARSIZE_ANY_EXHDR(bytes);
-		filter->invert = negated;
-		return true;
-	}
-
-	filter->invert = negated;
-	return ordered_kind(type, &filter->kind) &&
-		ordered_constant(type, constant, &value) &&
-		make_range(strategy, value, filter);
-}
-
-/* Which loop serves a column of this type, if any of the ordered ones does. */
-static bool
-ordered_kind(Oid type, FilterKind *kind)
-{
-	switch (type)
-	{
-		case INT2OID:
-			*kind = FILTER_INT16;
-			return true;
-		case INT4OID:
-		case DATEOID:
-			*kind = FILTER_INT32;
-			return true;
-		case INT8OID:
-		case TIMESTAMPOID:
-		case TIMESTAMPTZOID:
-			*kind = FILTER_INT64;
-			return true;
-		case FLOAT4OID:
-			*kind = FILTER_FLOAT4;
-			return true;
-		case FLOAT8OID:
-			*kind = FILTER_FLOAT8;
-			return true;
-		default:
-			return false;
-	}
-}
-
-/* A constant in the column's order; types of one family may mix only where that is exact. */
-static bool
-ordered_constant(Oid column_type, const Const *constant, int64 *value)
-{
-	switch (constant->consttype)
-	{
-		case INT2OID:
-			*value = DatumGetInt16(constant->constvalue);
-			return true;
-		case INT4OID:
-			*value = DatumGetInt32(constant->constvalue);
-			return true;
-		case INT8OID:
-			*value = DatumGetInt64(constant->constvalue);
-			return true;
-		case FLOAT4OID:
-			*value = float_order(DatumGetFloat4(constant->constvalue));
-			return true;
-		case FLOAT8OID:
-			*value = float_order(DatumGetFloat8(constant->constvalue));
-			return true;
-		case DATEOID:
-			/* Dates meet timestamps through the calendar and the time zone. */
-			*value = DatumGetInt32(constant->constvalue);
-			return column_type == DATEOID;
-		case TIMESTAMPOID:
-		case TIMESTAMPTZOID:
-			*value = DatumGetInt64(constant->constvalue);
-			return column_type == constant->consttype;
-		default:
-			return false;
-	}
-}
-
-/* The integers that compare so with a value, as a range; an empty one has lo > hi. */
-static bool
-make_range(int strategy, int64 value, Filter *filter)
-{
-	filter->lo = PG_INT64_MIN;
-	filter->hi = PG_INT64_MAX;
-	switch (strategy)
-	{
-		case BTLessStrategyNumber:
-			if (value == PG_INT64_MIN)
-				filter->lo = PG_INT64_MAX;
-			filter->hi = value == PG_INT64_MIN ? PG_INT64_MIN : value - 1;
-			return true;
-		case BTLessEqualStrategyNumber:
-			filter->hi = value;
-			return true;
-		case BTEqualStrategyNumber:
-			filter->lo = filter->hi = value;
-			return true;
-		case BTGreaterEqualStrategyNumber:
-			filter->lo = value;
-			return true;
-		case BTGreaterStrategyNumber:
-			if (value == PG_INT64_MAX)
-				filter->hi = PG_INT64_MIN;
-			filter->lo = value == PG_INT64_MAX ? PG_INT64_MAX : value + 1;
-			return true;
-		default:
-			return false;
-	}
-}
-
-/* What a varchar column looks like to an operator of text. */
-static Node *
-plain_column(Node *node)
-{
-	if (IsA(node, RelabelType))
-	{
-		RelabelType *relabel = (RelabelType *) node;
-		Node	   *arg = (Node *) relabel->arg;
-
-		if (relabel->resulttype == TEXTOID && IsA(arg, Var) &&
-			(((Var *) arg)->vartype == VARCHAROID || ((Var *) arg)->vartype == TEXTOID))
-			return arg;
-	}
-	return node;
-}
-
-/* An integer in the order of btree's float comparison: -0 equals 0, NaN is above all. */
-static int64
-float_order(double x)
-{
-	union
-	{
-		double		f;
-		int64		i;
-	}			u;
-
-	if (isnan(x))
-		return PG_INT64_MAX;
-	u.f = x + 0.0;
-	return u.i < 0 ? u.i ^ PG_INT64_MAX : u.i;
-}
-
 /* Make sure that the output takes as many rows as come in. */
 static void
 need_room(Calc *calc, int nrows)
@@ -562,7 +287,7 @@ run_filters(Calc *calc, const SeBatch *batch)
 			(batch->kinds[i] != SE_ROW_DELETE && batch->kinds[i] != SE_ROW_UPDATE_BEFORE);
 	}
 	for (int f = 0; f < calc->nfilters; f++)
-		nrows = run_filter(&calc->filters[f], batch, rows, nrows);
+		nrows = se_filter_run(&calc->filters[f], batch, rows, nrows);
 	return nrows;
 }
 
@@ -600,92 +325,6 @@ evaluate_rows(void *arg)
 			project_computed(calc, batch, row, out->nrows);
 		out->nrows++;
 	}
-}
-
-/* Keep the rows that pass one filter; returns how many. */
-static int
-run_filter(const Filter *filter, const SeBatch *batch, int *rows, int nrows)
-{
-	const Datum *values = batch->values + filter->column;
-	const bool *nulls = batch->nulls + filter->column;
-	Size		stride = batch->ncolumns;
-	int			kept = 0;
-
-	/* Without a branch on the outcome: what passes is not predictable. */
-#define KEEP_IN_RANGE(x) \
-	for (int i = 0; i < nrows; i++) \
-	{ \
-		Datum		value = values[rows[i] * stride]; \
-		int64		ordered = (x); \
-		bool		inside = (ordered >= filter->lo) & (ordered <= filter->hi); \
-		\
-		rows[kept] = rows[i]; \
-		kept += (inside != filter->invert) & !nulls[rows[i] * stride]; \
-	}
-
-	switch (filter->kind)
-	{
-		case FILTER_INT16:
-			KEEP_IN_RANGE(DatumGetInt16(value));
-			break;
-		case FILTER_INT32:
-			KEEP_IN_RANGE(DatumGetInt32(value));
-			break;
-		case FILTER_INT64:
-			KEEP_IN_RANGE(DatumGetInt64(value));
-			break;
-		case FILTER_BOOL:
-			KEEP_IN_RANGE(DatumGetBool(value));
-			break;
-		case FILTER_FLOAT4:
-			KEEP_IN_RANGE(float_order(DatumGetFloat4(value)));
-			break;
-		case FILTER_FLOAT8:
-			KEEP_IN_RANGE(float_order(DatumGetFloat8(value)));
-			break;
-		case FILTER_NULL:
-			for (int i = 0; i < nrows; i++)
-			{
-				rows[kept] = rows[i];
-				kept += nulls[rows[i] * stride] != filter->invert;
-			}
-			break;
-		case FILTER_TEXT:
-			kept = run_text_filter(filter, batch, rows, nrows);
-			break;
-	}
-	return kept;
-#undef KEEP_IN_RANGE
-}
-
-/* Likewise for text that equals, or not, a constant under a deterministic collation. */
-static int
-run_text_filter(const Filter *filter, const SeBatch *batch, int *rows, int nrows)
-{
-	int			kept = 0;
-
-	for (int i = 0; i < nrows; i++)
-	{
-		Size		cell = (Size) rows[i] * batch->ncolumns + filter->column;
-		struct varlena *bytes;
-		bool		equal;
-
-		if (batch->nulls[cell])
-			continue;
-		bytes = (struct varlena *) DatumGetPointer(batch->values[cell]);
-		if (VARATT_IS_EXTERNAL(bytes) || VARATT_IS_COMPRESSED(bytes))
-		{
-			MemoryContext old = MemoryContextSwitchTo(batch->arena);
-
-			bytes = detoast_attr(bytes);
-			MemoryContextSwitchTo(old);
-		}
-		equal = VARSIZE_ANY_EXHDR(bytes) == filter->nbytes &&
-			memcmp(VARDATA_ANY(bytes), filter->bytes, filter->nbytes) == 0;
-		if (equal != filter->invert)
-			rows[kept++] = rows[i];
-	}
-	return kept;
 }
 
 /* Keep the rows of which the interpreter says true. */
