@@ -73,6 +73,32 @@ SELECT stream_engine.start('tumbling');
 REFRESH MATERIALIZED VIEW tumbling;
 SELECT id, more FROM latecomers WHERE id > 1000 ORDER BY id;
 
+-- renamed it stays the table, also when other options are altered; its former name is a new table when somebody says so
+ALTER MATERIALIZED VIEW tumbling SET (stream_engine.on_error = skip);
+SELECT to_regclass('late_tumbling');
+ALTER MATERIALIZED VIEW tumbling SET (stream_engine.late_output = late_tumbling);
+INSERT INTO s (id, ts) VALUES (2010, '2024-01-01');
+REFRESH MATERIALIZED VIEW tumbling;
+SELECT id FROM late_tumbling;
+ALTER MATERIALIZED VIEW tumbling SET (stream_engine.late_output = latecomers);
+DROP TABLE late_tumbling;
+
+-- rules beside the INSERT are obeyed; one instead of it stops the view
+CREATE TABLE beside (id int);
+CREATE RULE beside AS ON INSERT TO latecomers DO ALSO INSERT INTO beside VALUES (NEW.id);
+INSERT INTO s (id, ts) VALUES (2011, '2024-01-01');
+REFRESH MATERIALIZED VIEW tumbling;
+TABLE beside;
+CREATE RULE nothing AS ON INSERT TO latecomers DO INSTEAD NOTHING;
+INSERT INTO s (id, ts) VALUES (2012, '2024-01-01');
+SELECT stream_engine.wait_state('tumbling', 'failed');
+SELECT sqlstate, message, detail FROM stream_engine.errors WHERE view = 'tumbling'::regclass ORDER BY seq DESC LIMIT 1;
+DROP RULE nothing ON latecomers;
+DROP RULE beside ON latecomers;
+SELECT stream_engine.start('tumbling');
+REFRESH MATERIALIZED VIEW tumbling;
+SELECT id FROM latecomers WHERE id > 2005 ORDER BY id;
+
 -- count windows close when the input ends
 CREATE FOREIGN TABLE ends (id int) SERVER stream_engine;
 CREATE MATERIALIZED VIEW threes WITH (stream_engine.continuous, stream_engine.late_output = 'late_threes', stream_engine.emit_partial) AS
@@ -101,7 +127,9 @@ CREATE MATERIALIZED VIEW v WITH (stream_engine.continuous, stream_engine.late_ou
 CREATE MATERIALIZED VIEW v WITH (stream_engine.continuous, stream_engine.late_output = 'late_v') AS SELECT k, count(*) FROM s GROUP BY k;
 CREATE TABLE other (id int, k text);
 CREATE MATERIALIZED VIEW v WITH (stream_engine.continuous, stream_engine.late_output = 'other') AS SELECT window_end, count(*) FROM s, tumble(ts, '10 s') GROUP BY 1;
-ALTER TABLE other DROP COLUMN k;
+ALTER TABLE other ALTER id SET NOT NULL, ALTER id ADD GENERATED ALWAYS AS IDENTITY;
+CREATE MATERIALIZED VIEW v WITH (stream_engine.continuous, stream_engine.late_output = 'other') AS SELECT window_end, count(*) FROM s, tumble(ts, '10 s') GROUP BY 1;
+ALTER TABLE other ALTER id DROP IDENTITY, DROP COLUMN k;
 CREATE MATERIALIZED VIEW v WITH (stream_engine.continuous, stream_engine.late_output = 'other') AS SELECT window_end, count(*) FROM s, tumble(ts, '10 s') GROUP BY 1;
 ALTER TABLE late_visits ADD COLUMN must int NOT NULL;
 TRUNCATE late_visits;

@@ -52,7 +52,8 @@
 SE_FUNCTION_INFO_V1(stream_engine_options_in_effect);
 
 static List *apply(List *options, List *changes);
-static List *fit(SeUtility *utility, const SeJobMeta *job, List *options);
+static bool is_named(List *changes, const char *name);
+static List *fit(SeUtility *utility, const SeJobMeta *job, List *options, bool keep_late_output);
 static Query *query_of(const SeJobMeta *job);
 static bool has_no_worker(const SeJobMeta *job);
 static void give_to_position(Oid view, const SeOptionsMark *mark);
@@ -64,6 +65,7 @@ se_alter_options(SeUtility *utility, Oid view, List *changes)
 	SeJobMeta  *job;
 	List	   *options;
 	SeOptionsMark mark;
+	bool		late_output = is_named(changes, "late_output");
 	bool		changed;
 
 	/* The table first, as a DROP does; which may have been there before us. */
@@ -75,9 +77,10 @@ se_alter_options(SeUtility *utility, Oid view, List *changes)
 				(errcode(ERRCODE_UNDEFINED_TABLE),
 				 errmsg("continuous view \"%s\" does not exist", name ? name : "")));
 	options = apply(job->options, changes);
-	changed = !se_options_equal(se_options_moved(options), se_options_moved(job->options));
+	/* The name of a table may mean another one than it did. */
+	changed = late_output || !se_options_equal(se_options_moved(options), se_options_moved(job->options));
 	if (changed && se_jobs_identity_is_ours(job))
-		options = fit(utility, job, options);
+		options = fit(utility, job, options, !late_output);
 
 	mark.options = se_options_moved(options);
 	mark.lsn = GetXLogInsertRecPtr();
@@ -108,12 +111,25 @@ apply(List *options, List *changes)
 	return options;
 }
 
+static bool
+is_named(List *changes, const char *name)
+{
+	ListCell   *cell;
+
+	foreach(cell, changes)
+	{
+		if (strcmp(lfirst_node(DefElem, cell)->defname, name) == 0)
+			return true;
+	}
+	return false;
+}
+
 /*
  * The query must be able to do it, and the state must stay readable. A result that becomes updating gets its key, and
  * stays updating. Returns the options that do.
  */
 static List *
-fit(SeUtility *utility, const SeJobMeta *job, List *options)
+fit(SeUtility *utility, const SeJobMeta *job, List *options, bool keep_late_output)
 {
 	SeGraph    *before;
 	SeGraph    *after;
@@ -140,7 +156,7 @@ fit(SeUtility *utility, const SeJobMeta *job, List *options)
 				 errmsg("the options of continuous view \"%s\" cannot be changed like this", get_rel_name(job->job)),
 				 errdetail("With them the view would keep its state in another way."),
 				 errhint("Create another view with the options you want, and drop this one.")));
-	se_side_options_apply(utility, job->job, job->definition, options, after);
+	se_side_options_apply(utility, job->job, job->definition, options, after, keep_late_output);
 	se_result_table_give_key(utility, job->job, after, query_of(job));
 	se_result_retention_apply(utility, job->job, after);
 	return options;

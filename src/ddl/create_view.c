@@ -87,7 +87,7 @@ create(SeUtility *utility, void *arg)
 
 	parts = se_result_table_create(utility, stmt->into, query, graph, storage_options);
 	insert_job(&parts, options, !stmt->into->skipData);
-	se_side_options_apply(utility, parts.table, parts.definition, options, graph);
+	se_side_options_apply(utility, parts.table, parts.definition, options, graph, false);
 	se_start_position(parts.table, graph,
 					  strcmp(se_view_options_value(options, "start"), "earliest") == 0);
 	if (se_first_row_is_due(graph))

@@ -15,6 +15,7 @@
 #include "access/xact.h"
 #include "base/compat.h"
 #include "catalog/namespace.h"
+#include "catalog/pg_attribute.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_collation.h"
 #include "catalog/pg_type.h"
@@ -53,7 +54,7 @@ se_side_options_normal_form(const char *text)
 }
 
 void
-se_side_options_apply(SeUtility *utility, Oid view, Oid definition, List *options, const SeGraph *graph)
+se_side_options_apply(SeUtility *utility, Oid view, Oid definition, List *options, const SeGraph *graph, bool keep)
 {
 	const char *value = se_view_options_value(options, "late_output");
 	Oid			owner = se_view_owner(view);
@@ -78,7 +79,9 @@ se_side_options_apply(SeUtility *utility, Oid view, Oid definition, List *option
 				 errhint("Leave stream_engine.late_output out, or use GROUP BY window_start, window_end.")));
 	name = name_of(value);
 	columns = columns_of(source);
-	table = RangeVarGetRelid(name, NoLock, true);
+	table = keep ? se_late_output_dependency(definition) : InvalidOid;
+	if (!OidIsValid(table))
+		table = RangeVarGetRelid(name, NoLock, true);
 	if (OidIsValid(table))
 		LockRelationOid(table, AccessShareLock);
 	else
@@ -227,7 +230,7 @@ check_table(Oid table, List *columns, Oid stream, Oid owner)
 		Form_pg_attribute attribute = attno > 0 ? TupleDescAttr(desc, attno - 1) : NULL;
 		char	   *type = format_type_with_typemod(column->typeName->typeOid, column->typeName->typemod);
 
-		if (attribute == NULL || attribute->attgenerated)
+		if (attribute == NULL || attribute->attgenerated || attribute->attidentity == ATTRIBUTE_IDENTITY_ALWAYS)
 			ereport(ERROR,
 					(errcode(ERRCODE_UNDEFINED_COLUMN),
 					 errmsg("table \"%s\" cannot take late rows of stream \"%s\"", name, get_rel_name(stream)),

@@ -104,6 +104,7 @@ static List *matching_columns(Relation table, TupleDesc desc);
 static SPIPlanPtr prepare_insert(Relation table, TupleDesc desc, List *columns);
 static void insert_tuple(SeTaskSide *side, SPIPlanPtr plan, TupleDesc desc, List *columns, const LateRow *late);
 static void insert_text(SeTaskSide *side, Relation table, const LateRow *late);
+static void check_inserted(SeTaskSide *side, int result);
 static void refuse_loss(SeTaskSide *side, const char *column) SE_NORETURN;
 
 void
@@ -535,8 +536,7 @@ insert_tuple(SeTaskSide *side, SPIPlanPtr plan, TupleDesc desc, List *columns, c
 			refuse_loss(side, NameStr(TupleDescAttr(desc, i)->attname));
 	}
 	fill_ours(side, late, values + n);
-	if (SPI_execute_plan(plan, values, nulls, false, 0) != SPI_OK_INSERT)
-		elog(ERROR, "could not insert a late row");
+	check_inserted(side, SPI_execute_plan(plan, values, nulls, false, 0));
 	pfree(all);
 	pfree(null);
 	pfree(values);
@@ -582,8 +582,23 @@ insert_text(SeTaskSide *side, Relation table, const LateRow *late)
 	initStringInfo(&text);
 	appendStringInfo(&text, "INSERT INTO %s (%s" OUR_COLUMNS ") SELECT %s$2, $3, $4, $5 FROM pg_catalog.jsonb_populate_record(NULL::%s, $1)",
 					 quoted_name(table), columns.data, columns.data, quoted_name(table));
-	if (SPI_execute_with_args(text.data, 5, types, values, NULL, false, 0) != SPI_OK_INSERT)
-		elog(ERROR, "could not insert a late row");
+	check_inserted(side, SPI_execute_with_args(text.data, 5, types, values, NULL, false, 0));
+}
+
+/* A rule may have made something else of it. */
+static void
+check_inserted(SeTaskSide *side, int result)
+{
+	const char *name = quote_qualified_identifier(get_namespace_name(get_rel_namespace(side->late_output)),
+												  get_rel_name(side->late_output));
+
+	if (result == SPI_OK_INSERT)
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+			 errmsg("table %s cannot take a late row", name),
+			 errdetail("It has a rule ON INSERT DO INSTEAD."),
+			 errhint("Use a trigger instead of the rule, and stream_engine.start(view).")));
 }
 
 /* Nothing is dropped silently. */
