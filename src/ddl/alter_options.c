@@ -68,6 +68,8 @@ se_alter_options(SeUtility *utility, Oid view, List *changes)
 	bool		late_output = is_named(changes, "late_output");
 	bool		changed;
 
+	PreventCommandIfReadOnly("ALTER MATERIALIZED VIEW");
+
 	/* The table first, as a DROP does; which may have been there before us. */
 	LockRelationOid(view, AccessShareLock);
 	(void) se_jobs_lock(view, true);

@@ -94,7 +94,7 @@ static const Option options_table[] = {
 		normal_lateness, "interval"
 	},
 	{
-		"emit_partial", OPTION_BOOL, "false", SE_OPTION_CREATE | SE_OPTION_ALTER, 0, 0, 0, NULL,
+		"emit_partial", OPTION_BOOL, "false", SE_OPTION_CREATE, 0, 0, 0, NULL,
 		"Count windows come after every slide, with the last rows up to their size, and the rest when the input ends."
 	},
 	{
