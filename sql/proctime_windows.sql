@@ -123,3 +123,9 @@ SELECT stream_engine.start('minutes');
 REFRESH MATERIALIZED VIEW minutes;
 SELECT * FROM minutes ORDER BY 1;
 SELECT stream_engine.test_clock_set(NULL);
+
+-- No row is late, so options about late ones have nothing to do.
+CREATE MATERIALIZED VIEW w WITH (stream_engine.continuous, stream_engine.allowed_lateness = '1 minute') AS
+  SELECT window_end, count(*) AS n FROM plain, tumble(proctime(), interval '1 minute') GROUP BY window_end;
+CREATE MATERIALIZED VIEW w WITH (stream_engine.continuous, stream_engine.late_output = 'late_plain') AS
+  SELECT window_end, count(*) AS n FROM plain, tumble(proctime(), interval '1 minute') GROUP BY window_end;

@@ -75,7 +75,7 @@ se_side_options_apply(SeUtility *utility, Oid view, Oid definition, List *option
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("no row of continuous view \"%s\" can be late", get_rel_name(view)),
-				 errdetail("Its query does not group by a window of time, and forgets no groups by event time."),
+				 errdetail("Its query does not group by a window of event time, and forgets no groups by it."),
 				 errhint("Leave stream_engine.late_output out, or use GROUP BY window_start, window_end.")));
 	name = name_of(value);
 	columns = columns_of(source);
@@ -90,12 +90,14 @@ se_side_options_apply(SeUtility *utility, Oid view, Oid definition, List *option
 	se_late_output_depend(definition, table);
 }
 
-/* Is there anything that closes? */
+/* Is there anything that closes, by a time that goes back? */
 static bool
 may_be_late(const SeGraph *graph)
 {
 	ListCell   *cell;
 
+	if (source_of(graph)->by_proctime)
+		return false;
 	foreach(cell, graph->nodes)
 	{
 		const SeNode *node = lfirst(cell);

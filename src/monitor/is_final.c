@@ -79,8 +79,8 @@ look_up(Known *known, Oid view, Oid type, Snapshot snapshot)
 	if (!se_positions_final_to(view, snapshot, &known->final_to))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("continuous view \"%s\" has no groups of a window", get_rel_name(view)),
-				 errdetail("Without a window a row changes as long as rows of its group come.")));
+				 errmsg("continuous view \"%s\" has no groups of a window of time", get_rel_name(view)),
+				 errdetail("A group without a window changes as long as rows of it come; rows of count_window() and of views without groups never do.")));
 	check_type(view, type);
 	known->view = view;
 	known->xmin = snapshot->xmin;

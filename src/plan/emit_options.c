@@ -17,6 +17,7 @@
 #include "utils/lsyscache.h"
 
 static void refuse_without_groups(const SePlan *plan);
+static void refuse_by_proctime(const SePlan *plan);
 static void check_windowed(const SePlan *plan);
 static void check_unwindowed(const SePlan *plan);
 
@@ -54,6 +55,8 @@ se_emit_options_read(SePlan *plan)
 		se_count_check_emit(plan);
 		return;
 	}
+	if (plan->by_proctime && (emit->lateness > 0 || emit->late_given))
+		refuse_by_proctime(plan);
 	if (emit->on_update && (emit->early > 0 || emit->every > 0))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -81,6 +84,17 @@ refuse_without_groups(const SePlan *plan)
 			 errmsg("option \"stream_engine.%s\" is for views with groups", plan->emit.given ? "emit" : "allowed_lateness"),
 			 errdetail("Without an aggregate each row of the stream gives its row of the result at once."),
 			 errhint("Leave the option out.")));
+}
+
+static void
+refuse_by_proctime(const SePlan *plan)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("%s is not for windows over proctime()", plan->emit.lateness > 0 ?
+					"option \"stream_engine.allowed_lateness\"" : "stream_engine.emit = late"),
+			 errdetail("No row is late there: processing time never goes back."),
+			 errhint("Leave it out, or window over the stream's event time.")));
 }
 
 static void

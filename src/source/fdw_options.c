@@ -41,6 +41,7 @@ static void check_timezone(DefElem *option);
 static void check_text(DefElem *option);
 static void check_action(DefElem *option);
 static void check_length(DefElem *option);
+static void length_context(void *arg);
 static void check_positive_length(DefElem *option);
 static void check_idle_action(DefElem *option);
 static void check_together(List *options);
@@ -220,13 +221,24 @@ check_action(DefElem *option)
 static void
 check_length(DefElem *option)
 {
+	ErrorContextCallback callback = {error_context_stack, length_context, option->defname};
 	int64		length;
+	bool		fits;
 
-	if (!se_stream_parse_length(defGetString(option), &length))
+	error_context_stack = &callback;
+	fits = se_stream_parse_length(defGetString(option), &length);
+	error_context_stack = callback.previous;
+	if (!fits)
 		ereport(ERROR,
 				(errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
 				 errmsg("option \"%s\" is negative or too long: %s", option->defname, defGetString(option)),
 				 errhint("Give an interval such as '1 hour', or leave it out.")));
+}
+
+static void
+length_context(void *arg)
+{
+	errcontext("option %s", (const char *) arg);
 }
 
 static void
