@@ -463,10 +463,12 @@ CREATE VIEW stream_engine.watermarks WITH (security_barrier) AS
                 WHEN r.idle THEN 'no newer rows: the stream is idle'
                 WHEN w.gid IS NOT NULL THEN format('no newer rows but those of the prepared transaction %L', w.gid)
                 WHEN w.pid IS NOT NULL THEN format('no newer rows but those of the open transaction of process %s', w.pid)
+                WHEN s.max_delay IS NOT NULL THEN format('no newer rows: it goes on with the clock, %s behind', s.max_delay)
                 WHEN NOT s.has_watermark THEN 'the stream has no option watermark: emit_watermark alone moves it'
                 ELSE 'no newer rows' END AS held_back_by
     FROM (SELECT t.ftrelid::regclass AS stream, c.relowner,
-                 EXISTS (SELECT FROM pg_catalog.pg_options_to_table(t.ftoptions) WHERE option_name = 'watermark') AS has_watermark
+                 EXISTS (SELECT FROM pg_catalog.pg_options_to_table(t.ftoptions) WHERE option_name = 'watermark') AS has_watermark,
+                 (SELECT option_value FROM pg_catalog.pg_options_to_table(t.ftoptions) WHERE option_name = 'max_delay') AS max_delay
           FROM pg_catalog.pg_foreign_table t
                JOIN pg_catalog.pg_class c ON c.oid = t.ftrelid
                JOIN pg_catalog.pg_foreign_server v ON v.oid = t.ftserver

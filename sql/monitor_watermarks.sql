@@ -40,6 +40,14 @@ SELECT stream, reader, watermark, lag IS NULL AS no_lag, replace(held_back_by, p
 FROM stream_engine.watermarks WHERE reader IS DISTINCT FROM 'p'::regclass ORDER BY stream::text, reader::text;
 ROLLBACK;
 
+-- a stream that the clock moves
+CREATE FOREIGN TABLE clocked (a int, ts timestamptz OPTIONS (event_time 'true')) SERVER stream_engine OPTIONS (max_delay '1 hour');
+CREATE MATERIALIZED VIEW c WITH (stream_engine.continuous) AS SELECT a FROM clocked;
+SELECT stream_engine.wait_state('c', 'running');
+REFRESH MATERIALIZED VIEW c;
+SELECT stream, reader, held_back_by FROM stream_engine.watermarks WHERE reader = 'c'::regclass;
+DROP FOREIGN TABLE clocked CASCADE;
+
 -- who may see what
 CREATE ROLE se_other;
 SET ROLE se_other;
