@@ -82,11 +82,15 @@ se_result_retention_is_index(Oid index)
 	return found;
 }
 
-/* The index that is marked, or one that would do: a plain btree whose first column it is. */
+/*
+ * The index that is marked; or one that would do: a plain btree whose first column it is, upwards, by preference the
+ * one that has the name we give.
+ */
 static Oid
 find_index(Oid table, int column, bool marked)
 {
 	Relation	relation = table_open(table, AccessShareLock);
+	char	   *ours = marked ? NULL : makeObjectName(get_rel_name(table), get_attname(table, column + 1, false), "idx");
 	Oid			found = InvalidOid;
 	ListCell   *cell;
 
@@ -103,7 +107,8 @@ find_index(Oid table, int column, bool marked)
 		index = index_open(lfirst_oid(cell), AccessShareLock);
 		if (index->rd_index->indisvalid && index->rd_rel->relam == BTREE_AM_OID &&
 			index->rd_index->indkey.values[0] == column + 1 && !index->rd_index->indisunique &&
-			RelationGetIndexPredicate(index) == NIL)
+			(index->rd_indoption[0] & INDOPTION_DESC) == 0 && RelationGetIndexPredicate(index) == NIL &&
+			(!OidIsValid(found) || strcmp(RelationGetRelationName(index), ours) == 0))
 			found = lfirst_oid(cell);
 		index_close(index, AccessShareLock);
 	}

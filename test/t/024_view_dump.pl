@@ -130,6 +130,8 @@ $node->sql(q{
 	ALTER MATERIALIZED VIEW sums OWNER TO alice;
 	ALTER MATERIALIZED VIEW sums SET (stream_engine.state_memory = '100MB');
 	CREATE INDEX big_v ON big (v);
+	CREATE INDEX retained_y ON retained (window_end);
+	CREATE INDEX retained_z ON retained (window_end DESC);
 	COMMENT ON MATERIALIZED VIEW big IS 'the big ones';
 	GRANT SELECT ON big TO PUBLIC;
 	CREATE TABLE seen (n bigint);
@@ -158,6 +160,9 @@ is($node->sql('SELECT count(*) = (SELECT count(*) FROM big WHERE v = 5) FROM see
 like($node->sql_error('DELETE FROM big', 'copy'), qr/maintained by stream_engine/, 'a resumed result is guarded');
 like($node->sql_error('DROP INDEX sums_key', 'copy'), qr/cannot drop index sums_key/, 'the key index is a part again');
 like($node->sql_error("SELECT * FROM stream_engine.resume_restored('sums', 'continue')", 'copy'), qr/"sums" is not dormant/, 'a view is resumed once');
+$node->sql('ALTER MATERIALIZED VIEW retained RESET (stream_engine.retention)', 'copy');
+is($node->sql(q{SELECT indexrelid::regclass FROM pg_index WHERE indrelid = 'retained'::regclass ORDER BY 1::text}, 'copy'),
+	"retained_y\nretained_z", 'indexes of the user are not taken for that of the option');
 $node->sql('DROP FOREIGN TABLE s CASCADE', 'copy');
 is($node->sql(q{SELECT count(*) FROM pg_class WHERE relnamespace IN ('stream_engine_definitions'::regnamespace) OR relname IN ('sums', 'big', 'wins')}, 'copy'),
 	'0', 'views go with their stream');
