@@ -17,47 +17,27 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
-#include "access/relation.h"
-#include "access/table.h"
+#include "access/xact.h"
 #include "base/fault.h"
-#include "catalog/pg_type.h"
-#include "executor/spi.h"
 #include "flow/guard.h"
 #include "flow/side.h"
-#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "meta/dead_letters.h"
-#include "meta/late_output.h"
 #include "runtime/side.h"
+#include "runtime/side_late.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/fmgrprotos.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
+#include "utils/resowner.h"
 
 /* Kept bytes at which a commit is due. */
 #define FULL_BYTES (16 * 1024 * 1024)
 
-/* A whole row: as its source had it, or, of one that was kept longer than its batch, as jsonb text. */
-typedef struct WholeRow
-{
-	SePlace		place;
-	TimestampTz arrived;
-	HeapTuple	tuple;			/* NULL: text */
-	TupleDesc	desc;			/* of tuple */
-	char	   *text;			/* may be NULL too: the row is not to be had */
-} WholeRow;
-
-typedef struct LateRow
-{
-	WholeRow	row;
-	SeTime		watermark;
-} LateRow;
-
 typedef struct Letter
 {
-	WholeRow	row;
+	SeWholeRow	row;
 	int			sqlstate;
 	char	   *message;
 	char	   *detail;
@@ -83,7 +63,7 @@ typedef struct SeTaskSide
 
 	/* of the coming commit */
 	MemoryContext memory;
-	List	   *late;			/* LateRow */
+	List	   *late;			/* SeLateRow */
 	List	   *letters;		/* Letter */
 	Size		bytes;
 	bool		wants_commit;
@@ -94,18 +74,11 @@ static void side_late(SeSide *side, const SeBatch *batch, int row);
 static void side_failed(SeSide *side, const SeBatch *batch, int row, const ErrorData *error);
 static bool side_is_left_out(SeSide *side, const SeBatch *batch, int row);
 static char *side_whole(SeSide *side, const SeBatch *batch, int row);
-static void find_whole(SeTaskSide *side, const SeBatch *batch, int row, WholeRow *whole);
+static void find_whole(SeTaskSide *side, const SeBatch *batch, int row, SeWholeRow *whole);
 static void leave_out(SeTaskSide *side, const SeBatch *batch, int row, const ErrorData *error);
 static Oid	stream_of(const SeTask *task);
 static void make_json(SeTaskSide *side);
 static void write_letter(SeTaskSide *side, const Letter *letter);
-static void write_late_rows(SeTaskSide *side);
-static List *matching_columns(Relation table, TupleDesc desc);
-static SPIPlanPtr prepare_insert(Relation table, TupleDesc desc, List *columns);
-static void insert_tuple(SeTaskSide *side, SPIPlanPtr plan, TupleDesc desc, List *columns, const LateRow *late);
-static void insert_text(SeTaskSide *side, Relation table, const LateRow *late);
-static void check_inserted(SeTaskSide *side, int result);
-static void refuse_loss(SeTaskSide *side, const char *column) SE_NORETURN;
 
 void
 se_side_begin(SeTask *task, SeOnError on_error, Oid late_output)
@@ -151,12 +124,12 @@ side_late(SeSide *base, const SeBatch *batch, int row)
 {
 	SeTaskSide *side = (SeTaskSide *) base;
 	MemoryContext old;
-	LateRow    *late;
+	SeLateRow  *late;
 
 	if (!base->late_output)
 		return;
 	old = MemoryContextSwitchTo(side->memory);
-	late = palloc0(sizeof(LateRow));
+	late = palloc0(sizeof(SeLateRow));
 	late->watermark = batch->wm[row];
 	find_whole(side, batch, row, &late->row);
 	side->late = lappend(side->late, late);
@@ -222,7 +195,7 @@ static char *
 side_whole(SeSide *base, const SeBatch *batch, int row)
 {
 	SeTaskSide *side = (SeTaskSide *) base;
-	WholeRow	whole = {0};
+	SeWholeRow	whole = {0};
 	Letter		letter = {0};
 
 	if (!keeps_rows(side))
@@ -239,7 +212,7 @@ side_whole(SeSide *base, const SeBatch *batch, int row)
 
 /* The row as it was written, from its source, or as whoever kept it has it. Current context. */
 static void
-find_whole(SeTaskSide *side, const SeBatch *batch, int row, WholeRow *whole)
+find_whole(SeTaskSide *side, const SeBatch *batch, int row, SeWholeRow *whole)
 {
 	const SeChain *chain = side->task->chain;
 
@@ -367,7 +340,7 @@ se_side_write(SeTask *task)
 	task->env.current_batch = NULL; /* no row of the stream is to blame for what their table does */
 	SE_FAULT_POINT("commit-before-side");
 	if (side->late != NIL && !SE_FAULT_WRONG("wrong-late-output-lost"))
-		write_late_rows(side);
+		se_side_late_write(task, side->late_output, side->late);
 	if (SE_FAULT_WRONG("wrong-dead-letter-lost"))
 		return;
 	foreach(cell, side->letters)
@@ -394,225 +367,6 @@ write_letter(SeTaskSide *side, const Letter *letter)
 	row.row = letter->json;
 	row.no_row = letter->no_json;
 	se_dead_letters_add(&row);
-}
-
-/*
- * As the owner of the view, by an INSERT, with everything that means: privileges, defaults,
- * triggers, partitions.
- */
-static void
-write_late_rows(SeTaskSide *side)
-{
-	Relation	table = try_relation_open(side->late_output, RowExclusiveLock);
-	SPIPlanPtr	plan = NULL;
-	TupleDesc	desc = NULL;	/* that the plan was made for */
-	List	   *columns = NIL;
-	ListCell   *cell;
-
-	if (table == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_TABLE),
-				 errmsg("the table of late rows of continuous view %s was dropped", side->task->name),
-				 errhint("Set stream_engine.late_output anew, and use stream_engine.start(view).")));
-	if (SPI_connect() != SPI_OK_CONNECT)
-		elog(ERROR, "SPI_connect failed");
-	foreach(cell, side->late)
-	{
-		LateRow    *late = lfirst(cell);
-		const WholeRow *row = &late->row;
-
-		if (row->tuple == NULL)
-			insert_text(side, table, late);
-		else
-		{
-			if (plan == NULL || desc != row->desc)
-			{
-				desc = row->desc;
-				columns = matching_columns(table, desc);
-				plan = prepare_insert(table, desc, columns);
-			}
-			insert_tuple(side, plan, desc, columns, late);
-		}
-		CHECK_FOR_INTERRUPTS();
-	}
-	SPI_finish();
-	table_close(table, NoLock);
-}
-
-/* Attributes of the stream that the table has, by name. */
-static List *
-matching_columns(Relation table, TupleDesc desc)
-{
-	List	   *columns = NIL;
-
-	for (int i = 0; i < desc->natts; i++)
-	{
-		Form_pg_attribute attribute = TupleDescAttr(desc, i);
-		AttrNumber	attno = attribute->attisdropped ? 0 : get_attnum(RelationGetRelid(table), NameStr(attribute->attname));
-
-		if (attno > 0)
-			columns = lappend_int(columns, i);
-	}
-	return columns;
-}
-
-static const char *
-quoted_name(Relation table)
-{
-	return quote_qualified_identifier(get_namespace_name(RelationGetNamespace(table)), RelationGetRelationName(table));
-}
-
-#define OUR_COLUMNS SE_LATE_VIEW ", " SE_LATE_WATERMARK ", " SE_LATE_ARRIVED ", " SE_LATE_REASON
-
-static Oid
-watermark_type(Relation table)
-{
-	return get_atttype(RelationGetRelid(table), get_attnum(RelationGetRelid(table), SE_LATE_WATERMARK));
-}
-
-/* INSERT with a parameter per column. */
-static SPIPlanPtr
-prepare_insert(Relation table, TupleDesc desc, List *columns)
-{
-	int			n = list_length(columns);
-	Oid		   *types = palloc(sizeof(Oid) * (n + 4));
-	StringInfoData text;
-	SPIPlanPtr	plan;
-	ListCell   *cell;
-
-	initStringInfo(&text);
-	appendStringInfo(&text, "INSERT INTO %s (", quoted_name(table));
-	foreach(cell, columns)
-	{
-		Form_pg_attribute attribute = TupleDescAttr(desc, lfirst_int(cell));
-
-		types[foreach_current_index(cell)] = attribute->atttypid;
-		appendStringInfo(&text, "%s, ", quote_identifier(NameStr(attribute->attname)));
-	}
-	types[n] = TEXTOID;
-	types[n + 1] = watermark_type(table);
-	types[n + 2] = TIMESTAMPTZOID;
-	types[n + 3] = TEXTOID;
-	appendStringInfoString(&text, OUR_COLUMNS ") VALUES (");
-	for (int i = 1; i <= n + 4; i++)
-		appendStringInfo(&text, "%s$%d", i > 1 ? ", " : "", i);
-	appendStringInfoChar(&text, ')');
-	plan = SPI_prepare(text.data, n + 4, types);
-	if (plan == NULL)
-		elog(ERROR, "SPI_prepare failed: %s", SPI_result_code_string(SPI_result));
-	return plan;
-}
-
-/* What is said of the row, as the last four parameters. */
-static void
-fill_ours(SeTaskSide *side, const LateRow *late, Datum *values)
-{
-	values[0] = CStringGetTextDatum(side->task->name);
-	values[1] = TimestampTzGetDatum(late->watermark);
-	values[2] = TimestampTzGetDatum(late->row.arrived);
-	values[3] = CStringGetTextDatum("late");
-}
-
-static void
-insert_tuple(SeTaskSide *side, SPIPlanPtr plan, TupleDesc desc, List *columns, const LateRow *late)
-{
-	int			n = list_length(columns);
-	Datum	   *all = palloc(sizeof(Datum) * Max(desc->natts, 1));
-	bool	   *null = palloc(sizeof(bool) * Max(desc->natts, 1));
-	Datum	   *values = palloc(sizeof(Datum) * (n + 4));
-	char	   *nulls = palloc(n + 4);
-	int			next = 0;
-
-	heap_deform_tuple(late->row.tuple, desc, all, null);
-	memset(nulls, ' ', n + 4);
-	for (int i = 0; i < desc->natts; i++)
-	{
-		if (next < n && list_nth_int(columns, next) == i)
-		{
-			values[next] = all[i];
-			nulls[next++] = null[i] ? 'n' : ' ';
-		}
-		else if (!null[i])
-			refuse_loss(side, NameStr(TupleDescAttr(desc, i)->attname));
-	}
-	fill_ours(side, late, values + n);
-	check_inserted(side, SPI_execute_plan(plan, values, nulls, false, 0));
-	pfree(all);
-	pfree(null);
-	pfree(values);
-	pfree(nulls);
-}
-
-/* A row that outlived its batch (operators/stash.c) is there as text. */
-static void
-insert_text(SeTaskSide *side, Relation table, const LateRow *late)
-{
-	Oid			types[5] = {JSONBOID, TEXTOID, InvalidOid, TIMESTAMPTZOID, TEXTOID};
-	Datum		values[5];
-	Oid			stream = stream_of(side->task);
-	TupleDesc	desc = RelationGetDescr(table);
-	AttrNumber	attno = 0;
-	char	   *column;
-	StringInfoData columns;
-	StringInfoData text;
-
-	if (late->row.text == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("a late row at %s cannot be kept", se_place_describe(late->row.place)),
-				 errdetail("It has no form as jsonb."),
-				 errhint("Use stream_engine.start(view, skip => position), or RESET (stream_engine.late_output).")));
-	while ((column = get_attname(stream, ++attno, true)) != NULL)
-	{
-		if (get_atttype(stream, attno) != InvalidOid && get_attnum(RelationGetRelid(table), column) <= 0)
-			refuse_loss(side, column);
-	}
-	initStringInfo(&columns);
-	for (int i = 0; i < desc->natts; i++)
-	{
-		Form_pg_attribute attribute = TupleDescAttr(desc, i);
-		const char *name = NameStr(attribute->attname);
-
-		if (!attribute->attisdropped && get_attnum(stream, name) > 0)
-			appendStringInfo(&columns, "%s, ", quote_identifier(name));
-	}
-	types[2] = watermark_type(table);
-	values[0] = DirectFunctionCall1(jsonb_in, CStringGetDatum(late->row.text));
-	fill_ours(side, late, values + 1);
-	initStringInfo(&text);
-	appendStringInfo(&text, "INSERT INTO %s (%s" OUR_COLUMNS ") SELECT %s$2, $3, $4, $5 FROM pg_catalog.jsonb_populate_record(NULL::%s, $1)",
-					 quoted_name(table), columns.data, columns.data, quoted_name(table));
-	check_inserted(side, SPI_execute_with_args(text.data, 5, types, values, NULL, false, 0));
-}
-
-/* A rule may have made something else of it. */
-static void
-check_inserted(SeTaskSide *side, int result)
-{
-	const char *name = quote_qualified_identifier(get_namespace_name(get_rel_namespace(side->late_output)),
-												  get_rel_name(side->late_output));
-
-	if (result == SPI_OK_INSERT)
-		return;
-	ereport(ERROR,
-			(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-			 errmsg("table %s cannot take a late row", name),
-			 errdetail("It has a rule ON INSERT DO INSTEAD."),
-			 errhint("Use a trigger instead of the rule, and stream_engine.start(view).")));
-}
-
-/* Nothing is dropped silently. */
-static void
-refuse_loss(SeTaskSide *side, const char *column)
-{
-	const char *name = quote_qualified_identifier(get_namespace_name(get_rel_namespace(side->late_output)),
-												  get_rel_name(side->late_output));
-
-	ereport(ERROR,
-			(errcode(ERRCODE_UNDEFINED_COLUMN),
-			 errmsg("table %s cannot take a late row", name),
-			 errdetail("It has no column \"%s\", which the stream has and the row has a value in.", column),
-			 errhint("Use ALTER TABLE %s ADD COLUMN, and stream_engine.start(view).", name)));
 }
 
 void
