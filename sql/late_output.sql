@@ -139,5 +139,7 @@ CREATE MATERIALIZED VIEW v WITH (stream_engine.continuous, stream_engine.late_ou
 CREATE MATERIALIZED VIEW v WITH (stream_engine.continuous, stream_engine.late_output = 's') AS SELECT window_end, count(*) FROM s, tumble(ts, '10 s') GROUP BY 1;
 CREATE MATERIALIZED VIEW v WITH (stream_engine.continuous, stream_engine.late_output = 'nowhere.late') AS SELECT window_end, count(*) FROM s, tumble(ts, '10 s') GROUP BY 1;
 CREATE MATERIALIZED VIEW v WITH (stream_engine.continuous, stream_engine.late_output) AS SELECT window_end, count(*) FROM s, tumble(ts, '10 s') GROUP BY 1;
+CREATE FOREIGN TABLE names (late_reason text, ts timestamptz OPTIONS (event_time 'true')) SERVER stream_engine OPTIONS (watermark 'ts');
+CREATE MATERIALIZED VIEW v WITH (stream_engine.continuous, stream_engine.late_output = 'late_names') AS SELECT window_end, count(*) FROM names, tumble(ts, '10 s') GROUP BY 1;
 DROP TABLE late_both CASCADE;
 SELECT view FROM stream_engine.jobs ORDER BY view::text;

@@ -76,3 +76,10 @@ SELECT * FROM wrong('infinity');
 SELECT (SELECT count(*) FROM t) AS t, (SELECT count(*) FROM h) AS h, (SELECT count(*) FROM judged, tumble(ts, interval '10 seconds') WHERE window_end <= horizon) = (SELECT late_rows FROM stream_engine.jobs WHERE view = 't'::regclass) AS late;
 SELECT view, options, failures FROM stream_engine.jobs ORDER BY view::text;
 SELECT * FROM stream_engine.errors;
+
+-- columns of the result that were renamed
+CREATE MATERIALIZED VIEW named (ends, number) WITH (stream_engine.continuous) AS
+    SELECT window_end, count(*) FROM s, tumble(ts, interval '10 seconds') GROUP BY window_end;
+ALTER MATERIALIZED VIEW named RENAME COLUMN ends TO upto;
+ALTER MATERIALIZED VIEW named SET (stream_engine.emit = on_update);
+SELECT pg_get_indexdef('named_key'::regclass);

@@ -25,7 +25,6 @@
  */
 #include "postgres.h"
 
-#include "access/table.h"
 #include "access/xlog.h"
 #include "base/job_slot.h"
 #include "ddl/ddl_internal.h"
@@ -43,7 +42,6 @@
 #include "nodes/parsenodes.h"
 #include "nodes/value.h"
 #include "plan/plan.h"
-#include "rewrite/rewriteHandler.h"
 #include "storage/lmgr.h"
 #include "utils/guc.h"
 #include "utils/inval.h"
@@ -54,7 +52,6 @@ SE_FUNCTION_INFO_V1(stream_engine_options_in_effect);
 static List *apply(List *options, List *changes);
 static bool is_named(List *changes, const char *name);
 static List *fit(SeUtility *utility, const SeJobMeta *job, List *options, bool keep_late_output);
-static Query *query_of(const SeJobMeta *job);
 static bool has_no_worker(const SeJobMeta *job);
 static void give_to_position(Oid view, const SeOptionsMark *mark);
 
@@ -159,19 +156,9 @@ fit(SeUtility *utility, const SeJobMeta *job, List *options, bool keep_late_outp
 				 errdetail("With them the view would keep its state in another way."),
 				 errhint("Create another view with the options you want, and drop this one.")));
 	se_side_options_apply(utility, job->job, job->definition, options, after, keep_late_output);
-	se_result_table_give_key(utility, job->job, after, query_of(job));
+	se_result_table_give_key(utility, job->job, after);
 	se_result_retention_apply(utility, job->job, after);
 	return options;
-}
-
-static Query *
-query_of(const SeJobMeta *job)
-{
-	Relation	definition = table_open(job->definition, AccessShareLock);
-	Query	   *query = copyObject(get_view_query(definition));
-
-	table_close(definition, NoLock);
-	return query;
 }
 
 /*

@@ -117,14 +117,14 @@ extern Oid	se_result_table_definition(Oid table);
  * A result that becomes an updating one: its key, if it has none yet, and its replica identity. A unique index of the
  * user's that fits becomes the key.
  */
-extern void se_result_table_give_key(SeUtility *utility, Oid table, const SeGraph *graph, Query *query);
+extern void se_result_table_give_key(SeUtility *utility, Oid table, const SeGraph *graph);
 
 /*
  * The same parts of a view that is there already, as a restore leaves them: `definition`
  * becomes part of the table and its owner's, and so does the index over the key of an
  * updating result; ERROR (55000) if that index is missing.
  */
-extern void se_result_table_adopt(Oid table, Oid definition, const SeGraph *graph, Query *query);
+extern void se_result_table_adopt(Oid table, Oid definition, const SeGraph *graph);
 
 /* Let changes of a result be published whole, also where it has no key. */
 extern void se_result_table_identify(SeUtility *utility, RangeVar *table);

@@ -111,7 +111,7 @@ stream_engine_resume_restored(PG_FUNCTION_ARGS)
 	AtEOXact_GUC(false, nest_level);
 	SetUserIdAndSecContext(user, security);
 
-	se_result_table_adopt(restored.view, restored.job->definition, restored.graph, restored.query);
+	se_result_table_adopt(restored.view, restored.job->definition, restored.graph);
 	se_side_options_apply(NULL, restored.view, restored.job->definition, restored.job->options, restored.graph, false);
 	se_jobs_adopt(restored.view);
 	se_write_guard_changed(restored.view);

@@ -55,6 +55,7 @@ static void create_key(SeUtility *utility, RangeVar *table, Oid table_oid, List 
 static Oid	create_definition(const RangeVar *table, List *columns, Query *query);
 static void keep_to_owner(Oid view, Oid owner);
 static char *definition_name(const RangeVar *table, Oid schema);
+static List *names_in_table(Oid table, List *columns);
 static bool has_key(Oid table);
 static Oid	find_key(Oid table, List *key_columns);
 static void depend_internally(Oid relation, Oid on);
@@ -101,7 +102,7 @@ se_result_table_create(SeUtility *utility, IntoClause *into, Query *query,
 }
 
 void
-se_result_table_adopt(Oid table, Oid definition, const SeGraph *graph, Query *query)
+se_result_table_adopt(Oid table, Oid definition, const SeGraph *graph)
 {
 	List	   *keys = ((const SeTableSinkNode *) graph->sink)->key_columns;
 
@@ -116,7 +117,7 @@ se_result_table_adopt(Oid table, Oid definition, const SeGraph *graph, Query *qu
 							get_rel_name(table)),
 					 errhint("Restore the rest of the dump (its section post-data) first, or use CREATE UNIQUE INDEX ON %s (%s) NULLS NOT DISTINCT.",
 							 quote_qualified_identifier(get_namespace_name(get_rel_namespace(table)), get_rel_name(table)),
-							 quoted_names(se_plan_key_names(graph, query)))));
+							 quoted_names(names_in_table(table, keys)))));
 		mark_key(index, table);
 	}
 	se_result_retention_adopt(table, graph);
@@ -126,7 +127,7 @@ se_result_table_adopt(Oid table, Oid definition, const SeGraph *graph, Query *qu
 }
 
 void
-se_result_table_give_key(SeUtility *utility, Oid table, const SeGraph *graph, Query *query)
+se_result_table_give_key(SeUtility *utility, Oid table, const SeGraph *graph)
 {
 	List	   *keys = ((const SeTableSinkNode *) graph->sink)->key_columns;
 	RangeVar   *name = makeRangeVar(get_namespace_name(get_rel_namespace(table)), get_rel_name(table), -1);
@@ -138,7 +139,7 @@ se_result_table_give_key(SeUtility *utility, Oid table, const SeGraph *graph, Qu
 	if (OidIsValid(index))
 		mark_key(index, table);
 	else
-		create_key(utility, name, table, se_plan_key_names(graph, query));
+		create_key(utility, name, table, names_in_table(table, keys));
 	se_result_table_identify(utility, name);
 }
 
@@ -161,6 +162,18 @@ quoted_names(List *names)
 	foreach(cell, names)
 		appendStringInfo(&text, "%s%s", text.len > 0 ? ", " : "", quote_identifier(strVal(lfirst(cell))));
 	return text.data;
+}
+
+/* Names, String, that the table's columns have now. */
+static List *
+names_in_table(Oid table, List *columns)
+{
+	List	   *names = NIL;
+	ListCell   *cell;
+
+	foreach(cell, columns)
+		names = lappend(names, makeString(get_attname(table, lfirst_int(cell) + 1, false)));
+	return names;
 }
 
 static bool

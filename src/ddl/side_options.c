@@ -34,6 +34,7 @@
 #include "utils/regproc.h"
 #include "utils/rel.h"
 
+static bool is_ours(const char *column);
 static bool may_be_late(const SeGraph *graph);
 static const SeLogSourceNode *source_of(const SeGraph *graph);
 static void check_may_read(Oid stream, Oid owner, const char *option);
@@ -155,6 +156,13 @@ name_of(const char *value)
 	return makeRangeVarFromNameList(se_compat_qualified_names(value));
 }
 
+static bool
+is_ours(const char *column)
+{
+	return strcmp(column, SE_LATE_VIEW) == 0 || strcmp(column, SE_LATE_WATERMARK) == 0 ||
+		strcmp(column, SE_LATE_ARRIVED) == 0 || strcmp(column, SE_LATE_REASON) == 0;
+}
+
 /* The columns of a table of late rows, ColumnDef: the stream's, then ours. */
 static List *
 columns_of(const SeLogSourceNode *source)
@@ -168,9 +176,16 @@ columns_of(const SeLogSourceNode *source)
 	{
 		Form_pg_attribute attribute = TupleDescAttr(desc, i);
 
-		if (se_compat_attr_is_stored(attribute))
-			columns = lappend(columns, makeColumnDef(NameStr(attribute->attname), attribute->atttypid,
-													 attribute->atttypmod, attribute->attcollation));
+		if (!se_compat_attr_is_stored(attribute))
+			continue;
+		if (is_ours(NameStr(attribute->attname)))
+			ereport(ERROR,
+					(errcode(ERRCODE_DUPLICATE_COLUMN),
+					 errmsg("late rows of stream \"%s\" cannot be kept", get_rel_name(source->stream)),
+					 errdetail("Its column \"%s\" has the name of one that a table of late rows has of its own.", NameStr(attribute->attname)),
+					 errhint("Rename the column of the stream.")));
+		columns = lappend(columns, makeColumnDef(NameStr(attribute->attname), attribute->atttypid,
+												 attribute->atttypmod, attribute->attcollation));
 	}
 	table_close(stream, NoLock);
 	columns = lappend(columns, makeColumnDef(SE_LATE_VIEW, TEXTOID, -1, DEFAULT_COLLATION_OID));
