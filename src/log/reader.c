@@ -242,7 +242,8 @@ se_reader_position(SeLogReader *reader, XLogRecPtr commit_lsn, uint64 ordinal,
 
 	/* Until the scan is where reading is to go on, nothing came that would be behind it. */
 	if (commit_lsn > reader->from.commit_lsn ||
-		(commit_lsn == reader->from.commit_lsn && ordinal > reader->from.ordinal))
+		(commit_lsn == reader->from.commit_lsn && ordinal > reader->from.ordinal) ||
+		SE_FAULT_WRONG("wrong-position-before-its-place"))
 	{
 		position->commit_lsn = commit_lsn;
 		position->ordinal = ordinal;
