@@ -97,6 +97,15 @@ DROP RULE nothing ON latecomers;
 DROP RULE beside ON latecomers;
 SELECT stream_engine.start('tumbling');
 REFRESH MATERIALIZED VIEW tumbling;
+
+-- an unlogged table does not keep them
+ALTER TABLE latecomers SET UNLOGGED;
+INSERT INTO s (id, ts) VALUES (2013, '2024-01-01');
+SELECT stream_engine.wait_state('tumbling', 'failed');
+SELECT sqlstate, message, detail FROM stream_engine.errors WHERE view = 'tumbling'::regclass ORDER BY seq DESC LIMIT 1;
+ALTER TABLE latecomers SET LOGGED;
+SELECT stream_engine.start('tumbling');
+REFRESH MATERIALIZED VIEW tumbling;
 SELECT id FROM latecomers WHERE id > 2005 ORDER BY id;
 
 -- count windows close when the input ends

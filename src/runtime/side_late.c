@@ -9,6 +9,7 @@
 #include "access/htup_details.h"
 #include "access/relation.h"
 #include "access/table.h"
+#include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "lib/stringinfo.h"
@@ -25,6 +26,7 @@ static SPIPlanPtr prepare_insert(Relation table, TupleDesc desc, List *columns);
 static void insert_tuple(SeTask *task, Relation table, SPIPlanPtr plan, TupleDesc desc, List *columns, const SeLateRow *late);
 static void insert_text(SeTask *task, Relation table, const SeLateRow *late);
 static void check_inserted(Relation table, int result);
+static const char *quoted_name(Relation table);
 static void refuse_loss(Relation table, const char *column) SE_NORETURN;
 
 /*
@@ -45,6 +47,13 @@ se_side_late_write(SeTask *task, Oid late_output, List *rows)
 				(errcode(ERRCODE_UNDEFINED_TABLE),
 				 errmsg("the table of late rows of continuous view %s was dropped", task->name),
 				 errhint("Set stream_engine.late_output anew, and use stream_engine.start(view).")));
+	/* A crash would take rows that the position has passed. */
+	if (table->rd_rel->relpersistence != RELPERSISTENCE_PERMANENT)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("late rows cannot go into \"%s\"", RelationGetRelationName(table)),
+				 errdetail("It has become an unlogged table, which a crash empties."),
+				 errhint("Use ALTER TABLE %s SET LOGGED, and stream_engine.start(view).", quoted_name(table))));
 	if (SPI_connect() != SPI_OK_CONNECT)
 		elog(ERROR, "SPI_connect failed");
 	foreach(cell, rows)
