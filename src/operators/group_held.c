@@ -40,7 +40,7 @@ typedef struct SeGroupHeld
 	/* state */
 	SeAggHome  *home;
 	SeTime		reached;		/* watermark */
-	int64		early_tick;
+	SeTime		early_tick;
 	uint32		snapshots;		/* number of the last one */
 	uint32		meta_saved;		/* the one that wrote the newest M */
 	bool		meta_dirty;
@@ -239,9 +239,11 @@ group_held_timer(SeOperator *op, SeTime now)
 	SeGroupHeld *agg = (SeGroupHeld *) op;
 	const SeEmit *emit = &agg->node->emit;
 
-	if (emit->early_clock && now / emit->early > agg->early_tick)
+	SeTime		at = emit->early_clock ? se_window_align(now, emit->early, 0) : SE_TIME_MIN;
+
+	if (at > agg->early_tick)
 	{
-		agg->early_tick = now / emit->early;
+		agg->early_tick = at;
 		agg->meta_dirty = true;
 		emit_stale(agg);
 	}

@@ -24,6 +24,7 @@
 
 #include "base/fault.h"
 #include "operators/session_internal.h"
+#include "time/window.h"
 
 /* So many sessions are due at most before a commit is asked for. */
 #define MOST_DUE 100000
@@ -242,15 +243,13 @@ all_due(SeSessionAgg *agg)
 		make_due(agg, agg->stale.sessions[agg->stale.n - 1]);
 }
 
-/* The first multiple of the interval above a time. */
+/* The first multiple of the interval, since 1970, above a time. */
 static SeTime
 next_multiple(SeTime time, int64 interval)
 {
-	int64		rest = time % interval;
+	SeTime		reached = se_window_align(time, interval, 0);
 
-	if (rest < 0)
-		rest += interval;
-	return time < SE_TIME_MAX - interval ? time - rest + interval : SE_TIME_MAX;
+	return reached < SE_TIME_MAX - interval ? reached + interval : SE_TIME_MAX;
 }
 
 /* Bring the result in line with the session. */

@@ -95,7 +95,7 @@ typedef struct SeWindowAgg
 	bool		kept;			/* mutant wrong-slice-not-dropped only */
 	SeMerged	merged;
 	SeTime		dropped_to;		/* updating */
-	int64		early_tick;		/* updating: the clock's last interval that was emitted, counted from the epoch */
+	SeTime		early_tick;		/* updating: the last multiple of `early … processing` that was emitted */
 	SeSlice   **awake;			/* updating: slices with a boundary */
 	int			nawake;
 	int			max_awake;

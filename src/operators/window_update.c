@@ -325,10 +325,11 @@ se_window_update_timer(SeOperator *op, SeTime now)
 {
 	SeWindowAgg *agg = (SeWindowAgg *) op;
 	const SeEmit *emit = &agg->node->emit;
+	SeTime		at = emit->early_clock ? se_window_align(now, emit->early, 0) : SE_TIME_MIN;
 
-	if (!emit->early_clock || now / emit->early <= agg->early_tick)
+	if (at <= agg->early_tick)
 		return;
-	agg->early_tick = now / emit->early;
+	agg->early_tick = at;
 	agg->meta_dirty = true;
 	se_env_state_touched(agg->op.env);
 	for (int i = 0; i < agg->nslices; i++)

@@ -272,9 +272,9 @@ run(SeEmit emit, bool crashes, bool reclaim)
 		if (tick == 0)
 			continue;
 		se_op_timer(op, tick);
-		if (emit.early_clock && tick / emit.early > model.tick)
+		if (emit.early_clock && se_window_align(tick, emit.early, 0) > model.tick)
 		{
-			model.tick = tick / emit.early;
+			model.tick = se_window_align(tick, emit.early, 0);
 			show(&model);
 		}
 	}

@@ -232,9 +232,9 @@ model_row(Model *model, const Row *row)
 static void
 model_tick(Model *model, SeTime now)
 {
-	if (!model->emit.early_clock || now / model->emit.early <= model->tick)
+	if (!model->emit.early_clock || se_window_align(now, model->emit.early, 0) <= model->tick)
 		return;
-	model->tick = now / model->emit.early;
+	model->tick = se_window_align(now, model->emit.early, 0);
 	for (int i = 0; i < model->n; i++)
 		if (model->groups[i].now.end > model->wm)
 			model->groups[i].shown = model->groups[i].now;
