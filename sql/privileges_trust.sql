@@ -21,6 +21,20 @@ SELECT rolsuper FROM pg_roles WHERE rolname = 'regress_stranger';
 CREATE TRIGGER ours BEFORE INSERT ON v FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger();
 DROP TRIGGER ours ON v;
 
+-- likewise on the table of its late rows
+CREATE FOREIGN TABLE timed (ts timestamptz OPTIONS (event_time 'true')) SERVER stream_engine OPTIONS (watermark 'ts');
+CREATE MATERIALIZED VIEW late WITH (stream_engine.continuous, stream_engine.late_output = latecomers) AS SELECT window_end, count(*) FROM timed, tumble(ts, '1 s') GROUP BY 1;
+GRANT ALL ON latecomers TO regress_stranger;
+SET ROLE regress_stranger;
+CREATE TRIGGER become BEFORE INSERT ON latecomers FOR EACH ROW EXECUTE FUNCTION theirs.become();
+RESET ROLE;
+INSERT INTO timed VALUES ('2024-01-02'), ('2024-01-01');
+REFRESH MATERIALIZED VIEW late;
+SELECT rolsuper FROM pg_roles WHERE rolname = 'regress_stranger';
+CREATE TRIGGER ours BEFORE INSERT ON latecomers FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger();
+DROP FOREIGN TABLE timed CASCADE;
+DROP TABLE latecomers;
+
 -- what ALTER DEFAULT PRIVILEGES gives away is the result, not the stream behind it
 GRANT SELECT, INSERT ON s TO regress_owner;
 SET ROLE regress_owner;

@@ -4,7 +4,7 @@
  *
  * A job writes its result as the owner, all the time. Of an ordinary table the TRIGGER
  * privilege is enough to put a trigger on it, and GRANT ALL gives it away: here that
- * would be to act as the owner. So a trigger takes the owner.
+ * would be to act as the owner. So a trigger takes the owner; on a table of late rows, too.
  *
  * A rule would never be seen by the job, which writes below the rewriter; a rule
  * ON SELECT would turn the table into a view. The definition view is the job's: its query
@@ -21,11 +21,13 @@
 #include "catalog/namespace.h"
 #include "ddl/ddl_internal.h"
 #include "meta/jobs.h"
+#include "meta/late_output.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
 #include "utils/lsyscache.h"
 
 static void check_trigger(Oid view);
+static void check_late_trigger(const RangeVar *name);
 static void refuse_rule(Oid view);
 static void check_not_definition(const RangeVar *name);
 
@@ -43,6 +45,7 @@ se_trust_guard(SeUtility *utility)
 		case T_CreateTrigStmt:
 			name = ((CreateTrigStmt *) statement)->relation;
 			check_trigger(se_view_lookup(name));
+			check_late_trigger(name);
 			break;
 		case T_RuleStmt:
 			name = ((RuleStmt *) statement)->relation;
@@ -78,6 +81,29 @@ check_trigger(Oid view)
 				 errmsg("must be owner of continuous view \"%s\" to create a trigger on it", get_rel_name(view)),
 				 errdetail("The view's job writes its rows, and so runs its triggers, as the owner."),
 				 errhint("Let the owner create the trigger; the privilege TRIGGER is not enough here.")));
+}
+
+/* Late rows are written as the view's owner, who may have given the privilege away as lightly. */
+static void
+check_late_trigger(const RangeVar *name)
+{
+	Oid			table = RangeVarGetRelid(name, NoLock, true);
+	ListCell   *cell;
+
+	if (!OidIsValid(table) || se_compat_owns_relation(table, GetUserId()))
+		return;
+	foreach(cell, se_jobs_list())
+	{
+		SeJobMeta  *job = lfirst(cell);
+
+		if (se_late_output_dependency(job->definition) == table)
+			ereport(ERROR,
+					(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+					 errmsg("must be owner of table \"%s\" to create a trigger on it", get_rel_name(table)),
+					 errdetail("Late rows of continuous view \"%s\" are written into it, which runs its triggers as the owner of the view.",
+							   get_rel_name(job->job)),
+					 errhint("Let the owner create the trigger; the privilege TRIGGER is not enough here.")));
+	}
 }
 
 static void
