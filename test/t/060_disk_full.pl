@@ -69,8 +69,8 @@ foreach my $point (qw(commit-after-state commit-after-results commit-before-posi
 }
 
 # The slot cannot be saved: views run on and show it; no WAL is let go that a crash would need.
-my $slot = $node->sql('SELECT restart_lsn FROM pg_replication_slots');
 $node->fault_set('slot-save', 'full');
+my $slot = $node->sql('SELECT restart_lsn FROM pg_replication_slots');
 rows(1000);
 $node->sql('SELECT pg_switch_wal()');
 rows(1000);
