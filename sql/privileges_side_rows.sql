@@ -76,6 +76,25 @@ SELECT stream_engine.start('w');
 REFRESH MATERIALIZED VIEW w;
 SELECT id FROM shared ORDER BY id;
 
+-- but none whose owner would have code of its own run as the owner of the view, be it from the beginning or later
+CREATE TABLE foreign_one (LIKE shared);
+ALTER TABLE foreign_one OWNER TO regress_other;
+GRANT INSERT ON foreign_one TO regress_whole;
+SET ROLE regress_whole;
+ALTER MATERIALIZED VIEW w SET (stream_engine.late_output = foreign_one);
+RESET ROLE;
+DROP TABLE foreign_one;
+ALTER TABLE shared OWNER TO regress_other;
+GRANT INSERT ON shared TO regress_whole;
+INSERT INTO s VALUES (6, 1, 'f', '2024-01-01 00:00');
+SELECT stream_engine.wait_state('w', 'failed', '10s');
+SELECT sqlstate, message FROM stream_engine.errors WHERE view = 'w'::regclass ORDER BY seq DESC LIMIT 1;
+ALTER TABLE shared OWNER TO regress_member;      -- may act as regress_whole
+GRANT INSERT ON shared TO regress_whole;
+SELECT stream_engine.start('w');
+REFRESH MATERIALIZED VIEW w;
+SELECT id FROM shared ORDER BY id;
+
 -- a superuser gives another role's view a table: it is that role's
 ALTER MATERIALIZED VIEW w SET (stream_engine.late_output = late_new);
 SELECT relowner::regrole FROM pg_class WHERE oid = 'late_new'::regclass;

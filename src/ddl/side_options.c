@@ -240,6 +240,7 @@ check_table(Oid table, List *columns, Oid stream, Oid owner)
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("permission denied for table %s", name),
 				 errdetail("The owner of the view needs INSERT on it.")));
+	se_late_output_check_owner(relation, owner);
 	foreach(cell, columns)
 	{
 		const ColumnDef *column = lfirst_node(ColumnDef, cell);

@@ -12,14 +12,18 @@
 #include "access/table.h"
 #include "access/xact.h"
 #include "base/compat.h"
+#include "base/fault.h"
 #include "catalog/dependency.h"
 #include "catalog/indexing.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_depend.h"
 #include "meta/late_output.h"
+#include "miscadmin.h"
 #include "nodes/makefuncs.h"
+#include "utils/acl.h"
 #include "utils/fmgroids.h"
+#include "utils/rel.h"
 #include "utils/regproc.h"
 
 Oid
@@ -85,4 +89,17 @@ se_late_output_find(Oid definition, const char *value, bool pending)
 			(errcode(ERRCODE_UNDEFINED_TABLE),
 			 errmsg("table %s of option stream_engine.late_output does not exist", value),
 			 errhint("Create it again, or set the option to another table, and use stream_engine.start(view).")));
+}
+
+void
+se_late_output_check_owner(Relation table, Oid owner)
+{
+	if (has_privs_of_role(table->rd_rel->relowner, owner) || SE_FAULT_WRONG("wrong-late-table-of-anybody"))
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+			 errmsg("late rows cannot go into \"%s\", which belongs to another role", RelationGetRelationName(table)),
+			 errdetail("Its triggers, defaults and constraints would run with the rights of role \"%s\", the owner of the view.",
+					   GetUserNameFromId(owner, false)),
+			 errhint("Use a table of that role, of a member of it, or of a superuser.")));
 }

@@ -10,6 +10,7 @@
 #define SE_META_LATE_OUTPUT_H
 
 #include "base/se.h"
+#include "utils/relcache.h"
 
 /* Columns of the table that are not the stream's. */
 #define SE_LATE_VIEW		"late_view"
@@ -28,5 +29,12 @@ extern void se_late_output_depend(Oid definition, Oid table);
  * log. ERROR (42P01) if it is gone. Needs a transaction; takes no lock.
  */
 extern Oid	se_late_output_find(Oid definition, const char *value, bool pending);
+
+/*
+ * ERROR (42501) unless the owner of the table may act as the role in any case: what the table
+ * runs for a row (triggers, defaults, constraints) runs with the rights of that role, `owner`,
+ * the view's. The table is open.
+ */
+extern void se_late_output_check_owner(Relation table, Oid owner);
 
 #endif							/* SE_META_LATE_OUTPUT_H */

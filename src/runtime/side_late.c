@@ -54,6 +54,7 @@ se_side_late_write(SeTask *task, Oid late_output, List *rows)
 				 errmsg("late rows cannot go into \"%s\"", RelationGetRelationName(table)),
 				 errdetail("It has become an unlogged table, which a crash empties."),
 				 errhint("Use ALTER TABLE %s SET LOGGED, and stream_engine.start(view).", quoted_name(table))));
+	se_late_output_check_owner(table, GetUserId());
 	if (SPI_connect() != SPI_OK_CONNECT)
 		elog(ERROR, "SPI_connect failed");
 	foreach(cell, rows)
