@@ -33,6 +33,9 @@
 /* The major version, which is part of what stored state depends on. */
 #define SE_COMPAT_PG_MAJOR (PG_VERSION_NUM / 10000)
 
+/* pg_database.datconnlimit of what an interrupted DROP DATABASE has left (a name since 15.4). */
+#define SE_COMPAT_INVALID_DATABASE (-2)
+
 /* Is there a setting transaction_timeout?  It would end workers, too. */
 #define SE_COMPAT_HAS_TRANSACTION_TIMEOUT (PG_VERSION_NUM >= 170000)
 

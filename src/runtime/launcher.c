@@ -155,7 +155,7 @@ se_launcher_databases(bool all)
 		Form_pg_database form = (Form_pg_database) GETSTRUCT(tuple);
 		MemoryContext old;
 
-		if (!all && !form->datallowconn)
+		if (!all && (!form->datallowconn || form->datconnlimit == SE_COMPAT_INVALID_DATABASE))
 			continue;
 		old = MemoryContextSwitchTo(result_memory);
 		databases = lappend_oid(databases, form->oid);

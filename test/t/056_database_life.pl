@@ -190,6 +190,20 @@ $node->wait_until(q{SELECT count(*) = 0 FROM pg_stat_activity WHERE backend_type
 	'our workers have gone with the databases');
 is($node->sql(q{SELECT count(*) FROM pg_replication_slots}), '0', 'and all slots');
 
+# What an interrupted DROP DATABASE leaves: nobody can connect to it, and we do not try.
+$node->sql('CREATE DATABASE broken');
+$node->install('broken');
+$node->sql('CREATE FOREIGN TABLE s (k int) SERVER stream_engine', 'broken');
+$node->sql('CREATE DATABASE whole TEMPLATE broken');
+$node->sql(q{UPDATE pg_database SET datconnlimit = -2 WHERE datname = 'broken'});
+$node->restart;
+$node->wait_until(q{SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'stream_engine coordinator' AND datname = 'whole'},
+	'a coordinator for the whole database');
+$node->sql(q{CREATE MATERIALIZED VIEW v WITH (stream_engine.continuous) AS SELECT k FROM s}, 'whole');
+$node->sql('REFRESH MATERIALIZED VIEW v', 'whole');
+unlike(slurp_file($node->logfile), qr/cannot connect to invalid database/, 'and none for the broken one');
+$node->sql("DROP DATABASE $_") foreach qw(broken whole);
+
 unlink glob "$share/extension/stream_engine--1.0*test*.sql";
 $node->stop;
 done_testing();
