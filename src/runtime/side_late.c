@@ -17,6 +17,7 @@
 #include "miscadmin.h"
 #include "runtime/side_late.h"
 #include "utils/builtins.h"
+#include "utils/jsonb.h"
 #include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -25,6 +26,7 @@ static List *matching_columns(Relation table, TupleDesc desc);
 static SPIPlanPtr prepare_insert(Relation table, TupleDesc desc, List *columns);
 static void insert_tuple(SeTask *task, Relation table, SPIPlanPtr plan, TupleDesc desc, List *columns, const SeLateRow *late);
 static void insert_text(SeTask *task, Relation table, const SeLateRow *late);
+static void list_columns(Relation table, Jsonb * row, StringInfo columns);
 static void check_inserted(Relation table, int result);
 static const char *quoted_name(Relation table);
 static void refuse_loss(Relation table, const char *column) SE_NORETURN;
@@ -190,10 +192,7 @@ insert_text(SeTask *task, Relation table, const SeLateRow *late)
 {
 	Oid			types[5] = {JSONBOID, TEXTOID, InvalidOid, TIMESTAMPTZOID, TEXTOID};
 	Datum		values[5];
-	Oid			stream = linitial_oid(task->chain->graph->streams);
-	TupleDesc	desc = RelationGetDescr(table);
-	AttrNumber	attno = 0;
-	char	   *column;
+	Jsonb	   *json;
 	StringInfoData columns;
 	StringInfoData text;
 
@@ -203,27 +202,37 @@ insert_text(SeTask *task, Relation table, const SeLateRow *late)
 				 errmsg("a late row at %s cannot be kept", se_place_describe(late->row.place)),
 				 errdetail("It has no form as jsonb."),
 				 errhint("Use stream_engine.start(view, skip => position), or RESET (stream_engine.late_output).")));
-	while ((column = get_attname(stream, ++attno, true)) != NULL)
-	{
-		if (get_atttype(stream, attno) != InvalidOid && get_attnum(RelationGetRelid(table), column) <= 0)
-			refuse_loss(table, column);
-	}
+	json = DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(late->row.text)));
 	initStringInfo(&columns);
-	for (int i = 0; i < desc->natts; i++)
-	{
-		Form_pg_attribute attribute = TupleDescAttr(desc, i);
-		const char *name = NameStr(attribute->attname);
-
-		if (!attribute->attisdropped && get_attnum(stream, name) > 0)
-			appendStringInfo(&columns, "%s, ", quote_identifier(name));
-	}
+	list_columns(table, json, &columns);
 	types[2] = watermark_type(table);
-	values[0] = DirectFunctionCall1(jsonb_in, CStringGetDatum(late->row.text));
+	values[0] = JsonbPGetDatum(json);
 	fill_ours(task, late, values + 1);
 	initStringInfo(&text);
 	appendStringInfo(&text, "INSERT INTO %s (%s" OUR_COLUMNS ") SELECT %s$2, $3, $4, $5 FROM pg_catalog.jsonb_populate_record(NULL::%s, $1)",
 					 quoted_name(table), columns.data, columns.data, quoted_name(table));
 	check_inserted(table, SPI_execute_with_args(text.data, 5, types, values, NULL, false, 0));
+}
+
+/* The columns of the table that the row has, each with a comma behind it. A value without a column is refused. */
+static void
+list_columns(Relation table, Jsonb * row, StringInfo columns)
+{
+	JsonbIterator *iterator = JsonbIteratorInit(&row->root);
+	JsonbValue	key;
+	JsonbValue	value;
+
+	(void) JsonbIteratorNext(&iterator, &key, true);	/* the object begins */
+	while (JsonbIteratorNext(&iterator, &key, true) == WJB_KEY)
+	{
+		char	   *name = pnstrdup(key.val.string.val, key.val.string.len);
+
+		(void) JsonbIteratorNext(&iterator, &value, true);
+		if (get_attnum(RelationGetRelid(table), name) > 0)
+			appendStringInfo(columns, "%s, ", quote_identifier(name));
+		else if (value.type != jbvNull)
+			refuse_loss(table, name);
+	}
 }
 
 /* A rule may have made something else of it. */
@@ -250,6 +259,6 @@ refuse_loss(Relation table, const char *column)
 	ereport(ERROR,
 			(errcode(ERRCODE_UNDEFINED_COLUMN),
 			 errmsg("table %s cannot take a late row", name),
-			 errdetail("It has no column \"%s\", which the stream has and the row has a value in.", column),
+			 errdetail("It has no column \"%s\", which the row has a value in.", column),
 			 errhint("Use ALTER TABLE %s ADD COLUMN, and stream_engine.start(view).", name)));
 }
