@@ -87,8 +87,8 @@ stream_engine_wait_for(PG_FUNCTION_ARGS)
 
 	se_view_check_not_new(view);
 
-	/* What has been inserted up to there is readable only when it is flushed. */
-	if (lsn > GetFlushRecPtr(NULL) && lsn <= GetXLogInsertRecPtr())
+	/* Readable is what is flushed, in whole records: the place may lie in one that is so in part. */
+	if (lsn <= GetXLogInsertRecPtr())
 		se_retention_flush_all();
 	se_wait_reflected(view, NULL, lsn, timeout_argument(fcinfo, 2), true);
 	PG_RETURN_VOID();
