@@ -261,20 +261,6 @@ columns_of(Oid relation)
 	return columns;
 }
 
-Oid
-se_view_owner(Oid relation)
-{
-	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relation));
-	Oid			owner = InvalidOid;
-
-	if (HeapTupleIsValid(tuple))
-	{
-		owner = ((Form_pg_class) GETSTRUCT(tuple))->relowner;
-		ReleaseSysCache(tuple);
-	}
-	return owner;
-}
-
 void
 se_view_follow_owner(Oid view, Oid definition)
 {

@@ -26,6 +26,9 @@ typedef struct SeUtility
 	QueryCompletion *completion;
 } SeUtility;
 
+/* ddl/utility.c: put our hook in front of those that are there. At library load, once. */
+extern void se_utility_init(ProcessUtility_hook_type hook);
+
 /* Let the statement take its usual way: the next hook, or PostgreSQL. */
 extern void se_utility_pass_on(SeUtility *utility);
 
@@ -63,6 +66,9 @@ extern Oid	se_view_lookup(const RangeVar *name);
 /* As above for functions with a regclass argument; ERROR (42809) if it is none. */
 extern Oid	se_view_require(Oid relation);
 
+/* The owner of a result or a definition, InvalidOid if it is gone. */
+extern Oid	se_view_owner(Oid relation);
+
 /* ERROR (42501) unless the current user owns the view (or may MAINTAIN it). */
 extern void se_view_check_owner(Oid view);
 extern void se_view_check_maintain(Oid view);
@@ -83,11 +89,7 @@ extern void se_alter_options(SeUtility *utility, Oid view, List *changes);
 /* The schema of definition views. */
 #define SE_DEFINITIONS_SCHEMA "stream_engine_definitions"
 
-/*
- * ddl/alter_guard.c: the owner of a result or a definition, InvalidOid if it is gone; and
- * give the definition, if there is one, the owner of the result.
- */
-extern Oid	se_view_owner(Oid relation);
+/* ddl/alter_guard.c: give the definition, if there is one, the owner of the result. */
 extern void se_view_follow_owner(Oid view, Oid definition);
 
 /* ddl/result_table.c: what a continuous view consists of. */

@@ -11,12 +11,10 @@
 
 #include "access/xact.h"
 #include "base/database_slot.h"
-#include "commands/event_trigger.h"
 #include "ddl/ddl.h"
 #include "ddl/ddl_internal.h"
 #include "meta/jobs.h"
 #include "miscadmin.h"
-#include "nodes/makefuncs.h"
 
 typedef bool (*Handler) (SeUtility *utility);
 
@@ -25,8 +23,6 @@ typedef struct Door
 	NodeTag		tag;
 	Handler		handler;
 } Door;
-
-static ProcessUtility_hook_type next_utility_hook = NULL;
 
 static void process(PlannedStmt *pstmt, const char *queryString, bool readOnlyTree,
 					ProcessUtilityContext context, ParamListInfo params,
@@ -77,8 +73,7 @@ se_ddl_init(void)
 				(errmsg("a library that was loaded before stream_engine does not see CREATE and REFRESH of continuous views"),
 				 errdetail("It has a hook on utility commands, as pg_stat_statements has."),
 				 errhint("Put stream_engine first in shared_preload_libraries.")));
-	next_utility_hook = ProcessUtility_hook;
-	ProcessUtility_hook = process;
+	se_utility_init(process);
 	se_object_access_init();
 	se_drop_init();
 	se_write_guard_init();
@@ -107,74 +102,6 @@ process(PlannedStmt *pstmt, const char *queryString, bool readOnlyTree,
 		se_object_access_settle();
 		se_drop_settle();
 	}
-}
-
-void
-se_utility_pass_on(SeUtility *utility)
-{
-	ProcessUtility_hook_type next = next_utility_hook ? next_utility_hook : standard_ProcessUtility;
-
-	next(utility->pstmt, utility->query_string, utility->read_only_tree, utility->context,
-		 utility->params, utility->environment, utility->dest, utility->completion);
-}
-
-/*
- * As a subcommand, so that event triggers see one command and statement statistics
- * one statement.
- */
-void
-se_utility_nested(SeUtility *utility, Node *statement)
-{
-	PlannedStmt *pstmt = makeNode(PlannedStmt);
-
-	pstmt->commandType = CMD_UTILITY;
-	pstmt->utilityStmt = statement;
-	pstmt->stmt_location = utility->pstmt->stmt_location;
-	pstmt->stmt_len = utility->pstmt->stmt_len;
-	ProcessUtility(pstmt, utility->query_string, false, PROCESS_UTILITY_SUBCOMMAND,
-				   NULL, NULL, None_Receiver, NULL);
-	CommandCounterIncrement();
-}
-
-Node *
-se_utility_own(SeUtility *utility)
-{
-	if (utility->read_only_tree)
-	{
-		utility->pstmt = copyObject(utility->pstmt);
-		utility->read_only_tree = false;
-	}
-	return utility->pstmt->utilityStmt;
-}
-
-/*
- * The nested statements of `body` are collected as parts of this one; event triggers
- * see its tag, and all that it made.
- */
-void
-se_utility_as_command(SeUtility *utility, SeUtilityBody body, void *arg)
-{
-	Node	   *statement = utility->pstmt->utilityStmt;
-	bool		complete = utility->context != PROCESS_UTILITY_SUBCOMMAND;
-	bool		cleanup = complete && EventTriggerBeginCompleteQuery();
-
-	PG_TRY();
-	{
-		if (complete)
-			EventTriggerDDLCommandStart(statement);
-		body(utility, arg);
-		if (complete)
-		{
-			EventTriggerSQLDrop(statement);
-			EventTriggerDDLCommandEnd(statement);
-		}
-	}
-	PG_FINALLY();
-	{
-		if (cleanup)
-			EventTriggerEndCompleteQuery();
-	}
-	PG_END_TRY();
 }
 
 /*

@@ -6,15 +6,18 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "base/compat.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_authid.h"
+#include "catalog/pg_class.h"
 #include "ddl/ddl_internal.h"
 #include "meta/jobs.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
+#include "utils/syscache.h"
 
 Oid
 se_view_lookup(const RangeVar *name)
@@ -42,6 +45,20 @@ se_view_require(Oid relation)
 				 errmsg("\"%s\" is not a continuous view", name),
 				 errhint("stream_engine.jobs lists the continuous views of this database.")));
 	return relation;
+}
+
+Oid
+se_view_owner(Oid relation)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relation));
+	Oid			owner = InvalidOid;
+
+	if (HeapTupleIsValid(tuple))
+	{
+		owner = ((Form_pg_class) GETSTRUCT(tuple))->relowner;
+		ReleaseSysCache(tuple);
+	}
+	return owner;
 }
 
 void
