@@ -1,19 +1,42 @@
 /*
  * flow/operator.c
- *		The operator base: checked calls, byte accounting, and the indifferent callbacks.
+ *		The operator base: checked calls, byte accounting, and what is done where a callback is NULL.
  */
 #include "postgres.h"
 
 #include "flow/operator.h"
 
+static inline bool has_next(const SeOperator *op);
+static bool nothing_to_resume(SeOperator *op);
+static void no_snapshot(SeOperator *op, SeSnapshotWriter *writer);
+static Size no_rewrite(SeOperator *op, const void *record, Size len);
+static void no_restore(SeOperator *op, const void *record, Size len);
+static void do_nothing(SeOperator *op);
+
 void
 se_op_init(SeOperator *op, const SeOperatorOps *ops, int id, int ninputs,
 		   SeOperatorEnv *env, TupleDesc out_desc)
 {
-	Assert(ops->push && ops->watermark && ops->idle && ops->timer && ops->resume &&
-		   ops->prepare && ops->snapshot && ops->rewrite && ops->restore &&
-		   ops->restored && ops->checkpoint_done && ops->end && ops->close);
-	op->ops = ops;
+	SeOperatorOps *complete = MemoryContextAlloc(env->memory, sizeof(SeOperatorOps));
+
+	Assert(ops->name && ops->push);
+	Assert(ninputs == 1 || (ops->watermark && ops->idle && ops->end));
+	Assert((ops->restore == NULL) == (ops->rewrite == NULL) && (ops->restore == NULL || ops->snapshot != NULL));
+	complete->name = ops->name;
+	complete->push = ops->push;
+	complete->watermark = ops->watermark ? ops->watermark : se_op_forward_watermark;
+	complete->idle = ops->idle ? ops->idle : se_op_forward_idle;
+	complete->timer = ops->timer ? ops->timer : se_op_forward_timer;
+	complete->resume = ops->resume ? ops->resume : nothing_to_resume;
+	complete->prepare = ops->prepare ? ops->prepare : do_nothing;
+	complete->snapshot = ops->snapshot ? ops->snapshot : no_snapshot;
+	complete->rewrite = ops->rewrite ? ops->rewrite : no_rewrite;
+	complete->restore = ops->restore ? ops->restore : no_restore;
+	complete->restored = ops->restored ? ops->restored : do_nothing;
+	complete->checkpoint_done = ops->checkpoint_done ? ops->checkpoint_done : do_nothing;
+	complete->end = ops->end ? ops->end : se_op_forward_end;
+	complete->close = ops->close ? ops->close : do_nothing;
+	op->ops = complete;
 	op->id = id;
 	op->ninputs = ninputs;
 	op->env = env;
@@ -60,70 +83,68 @@ void
 se_op_forward_watermark(SeOperator *op, int input, SeTime h)
 {
 	op->watermark_in = Max(op->watermark_in, h);
-	se_op_emit_watermark(op, op->watermark_in);
+	if (has_next(op))
+		se_op_emit_watermark(op, op->watermark_in);
 }
 
 void
 se_op_forward_idle(SeOperator *op, int input, bool idle)
 {
-	op->next->ops->idle(op->next, op->next_input, idle);
+	if (has_next(op))
+		op->next->ops->idle(op->next, op->next_input, idle);
 }
 
 void
 se_op_forward_timer(SeOperator *op, SeTime now)
 {
-	se_op_timer(op->next, now);
+	if (has_next(op))
+		se_op_timer(op->next, now);
 }
 
 void
 se_op_forward_end(SeOperator *op, int input)
 {
 	op->ended = true;
-	op->next->ops->end(op->next, op->next_input);
+	if (has_next(op))
+		op->next->ops->end(op->next, op->next_input);
 }
 
-bool
-se_op_nothing_to_resume(SeOperator *op)
+/* All but a sink have somebody behind them. */
+static inline bool
+has_next(const SeOperator *op)
+{
+	Assert((op->next == NULL) == (op->out_desc == NULL));
+	return op->next != NULL;
+}
+
+static bool
+nothing_to_resume(SeOperator *op)
 {
 	return true;
 }
 
-void
-se_op_no_prepare(SeOperator *op)
+static void
+no_snapshot(SeOperator *op, SeSnapshotWriter *writer)
 {
 }
 
-void
-se_op_no_snapshot(SeOperator *op, SeSnapshotWriter *writer)
-{
-}
-
-Size
-se_op_no_rewrite(SeOperator *op, const void *record, Size len)
+static Size
+no_rewrite(SeOperator *op, const void *record, Size len)
 {
 	return 0;
 }
 
 /* A stateless operator never wrote a record: this one is not its own. */
-void
-se_op_no_restore(SeOperator *op, const void *record, Size len)
+static void
+no_restore(SeOperator *op, const void *record, Size len)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_DATA_CORRUPTED),
 			 errmsg("saved state names operator %d (%s), which has none", op->id, op->ops->name)));
 }
 
-void
-se_op_no_restored(SeOperator *op)
-{
-}
-
-void
-se_op_no_checkpoint_done(SeOperator *op)
-{
-}
-
-void
-se_op_no_close(SeOperator *op)
+/* For prepare, restored, checkpoint_done and close. */
+static void
+do_nothing(SeOperator *op)
 {
 }

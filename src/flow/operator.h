@@ -100,6 +100,10 @@ se_env_late_row(SeOperatorEnv *env, const SeBatch *batch, int row)
 /* Change what the job holds by delta bytes; 53200 with a hint when above the limit. */
 extern void se_env_account(SeOperatorEnv *env, int64 delta);
 
+/*
+ * What an operator does. Only name and push must be set; a callback that is NULL means nothing to the operator, and
+ * what its law says of NULL is done for it (se_op_init).
+ */
 typedef struct SeOperatorOps
 {
 	const char *name;			/* as shown in explain: "window aggregate" */
@@ -115,11 +119,11 @@ typedef struct SeOperatorOps
 	/*
 	 * The watermark of one input is now H (>= any before; a row that comes later with an event time < H is late).
 	 * With several inputs the operator's own watermark is the minimum over its active ones (flow/inputs.h). Must be
-	 * forwarded, after everything it triggers.
+	 * forwarded, after everything it triggers. NULL: forwarded; only with one input.
 	 */
 	void		(*watermark) (SeOperator *op, int input, SeTime h);
 
-	/* An input has become idle (true) or active again (false): semantics 0.1. */
+	/* An input has become idle (true) or active again (false): semantics 0.1. NULL: forwarded; only with one input. */
 	void		(*idle) (SeOperator *op, int input, bool idle);
 
 	/*
@@ -127,52 +131,54 @@ typedef struct SeOperatorOps
 	 * watermark before it have been passed on. Never decreases, but may be the same again. Whoever wants to be
 	 * called declares it (SeGraph.tick_interval); it may be called more often. Must be forwarded, after everything
 	 * it triggers; it is called once for a mark, so what a full output cuts off is the operator's to finish in
-	 * resume.
+	 * resume. NULL: forwarded.
 	 */
 	void		(*timer) (SeOperator *op, SeTime now);
 
 	/*
 	 * Go on with work that was left when env->output_full stopped it (a firing of a million groups). Returns true
 	 * when nothing is left. The task commits before it calls this, and polls no source until it returned true. Rows
-	 * pushed meanwhile are kept by the operator, in order, and are part of its state.
+	 * pushed meanwhile are kept by the operator, in order, and are part of its state. NULL: nothing is ever left.
 	 */
 	bool		(*resume) (SeOperator *op);
 
 	/*
 	 * A commit follows: emit what is held back until then (un-windowed groups emit the net change since the last
-	 * commit here, so that a row changes once per commit). Still in the read-only round; user code may run.
+	 * commit here, so that a row changes once per commit). Still in the read-only round; user code may run. NULL:
+	 * nothing is held back.
 	 */
 	void		(*prepare) (SeOperator *op);
 
 	/*
 	 * Pre-commit: append what changed since the last snapshot. Runs in the writing transaction; must not run user
-	 * code except sinks' inserts. Sinks write their pending rows here.
+	 * code except sinks' inserts. Sinks write their pending rows here. NULL: there is no state.
 	 */
 	void		(*snapshot) (SeOperator *op, SeSnapshotWriter *writer);
 
 	/*
 	 * A record of this operator that the checkpoint is about to delete: mark what of it is still state, so that the
 	 * snapshot that follows in the same commit appends it again. Returns how many bytes of the record that is,
-	 * about: a record may be needed in part. Runs no user code.
+	 * about: a record may be needed in part. Runs no user code. NULL, as restore is then: no record was ever
+	 * written.
 	 */
 	Size		(*rewrite) (SeOperator *op, const void *record, Size len);
 
 	/*
 	 * Play one record back, in written order, before anything else is called. Every record is checked against its
-	 * length: a bad one is ERROR (data_corrupted), never a crash.
+	 * length: a bad one is ERROR (data_corrupted), never a crash. NULL: any is a bad one.
 	 */
 	void		(*restore) (SeOperator *op, const void *record, Size len);
 
-	/* All records are back: build what is derived (called also without any). */
+	/* All records are back: build what is derived (called also without any). NULL: nothing is. */
 	void		(*restored) (SeOperator *op);
 
-	/* The commit that contained the last snapshot is visible. Cannot fail. */
+	/* The commit that contained the last snapshot is visible. Cannot fail. NULL: nothing. */
 	void		(*checkpoint_done) (SeOperator *op);
 
-	/* Input ended (bounded source). A MAX watermark came before it. */
+	/* Input ended (bounded source). A MAX watermark came before it. NULL: forwarded; only with one input. */
 	void		(*end) (SeOperator *op, int input);
 
-	/* Release what is not memory; may be called twice; cannot fail. */
+	/* Release what is not memory; may be called twice; cannot fail. NULL: nothing. */
 	void		(*close) (SeOperator *op);
 } SeOperatorOps;
 
@@ -180,7 +186,7 @@ typedef struct SeOperatorOps
 struct SeOperator
 {
 	/* identity */
-	const SeOperatorOps *ops;
+	const SeOperatorOps *ops;	/* complete */
 	int			id;				/* graph node id: stable, names its records */
 	int			ninputs;
 	SeOperatorEnv *env;
@@ -203,7 +209,7 @@ struct SeOperator
 	uint64		state_entries;
 };
 
-/* Fill the base; ops must be complete (every callback set). */
+/* Fill the base. */
 extern void se_op_init(SeOperator *op, const SeOperatorOps *ops, int id, int ninputs,
 					   SeOperatorEnv *env, TupleDesc out_desc);
 
@@ -254,18 +260,10 @@ se_op_emit_watermark(SeOperator *op, SeTime h)
 	}
 }
 
-/* For operators to which a callback means nothing: pass on, or do nothing. */
+/* What is done where the callback is NULL, for an operator that has done its own part. Behind a sink is nobody. */
 extern void se_op_forward_watermark(SeOperator *op, int input, SeTime h);
 extern void se_op_forward_idle(SeOperator *op, int input, bool idle);
 extern void se_op_forward_timer(SeOperator *op, SeTime now);
 extern void se_op_forward_end(SeOperator *op, int input);
-extern bool se_op_nothing_to_resume(SeOperator *op);
-extern void se_op_no_prepare(SeOperator *op);
-extern void se_op_no_snapshot(SeOperator *op, SeSnapshotWriter *writer);
-extern Size se_op_no_rewrite(SeOperator *op, const void *record, Size len);
-extern void se_op_no_restore(SeOperator *op, const void *record, Size len); /* raises: it never wrote any */
-extern void se_op_no_restored(SeOperator *op);
-extern void se_op_no_checkpoint_done(SeOperator *op);
-extern void se_op_no_close(SeOperator *op);
 
 #endif							/* SE_OPERATOR_H */

@@ -98,17 +98,6 @@ static void project_computed(Calc *calc, const SeBatch *batch, int row, int out_
 static const SeOperatorOps calc_ops = {
 	.name = "calc",
 	.push = calc_push,
-	.watermark = se_op_forward_watermark,
-	.idle = se_op_forward_idle,
-	.timer = se_op_forward_timer,
-	.resume = se_op_nothing_to_resume,
-	.prepare = se_op_no_prepare,
-	.snapshot = se_op_no_snapshot,
-	.rewrite = se_op_no_rewrite,
-	.restore = se_op_no_restore,
-	.restored = se_op_no_restored,
-	.checkpoint_done = se_op_no_checkpoint_done,
-	.end = se_op_forward_end,
 	.close = calc_close
 };
 

@@ -42,17 +42,13 @@ static const SeOperatorOps count_agg_ops = {
 	.name = "count aggregate",
 	.push = se_stash_push,
 	.watermark = se_stash_watermark,
-	.idle = se_op_forward_idle,
-	.timer = se_op_forward_timer,
 	.resume = se_stash_resume,
 	.prepare = se_count_state_prepare,
 	.snapshot = se_count_state_snapshot,
 	.rewrite = se_count_state_rewrite,
 	.restore = se_count_state_restore,
 	.restored = se_count_state_restored,
-	.checkpoint_done = se_op_no_checkpoint_done,
 	.end = se_stash_end,
-	.close = se_op_no_close,
 };
 
 static const SeStashOps stash_ops = {

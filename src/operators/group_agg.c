@@ -63,18 +63,11 @@ static void publish(SeGroupAgg *agg);
 static const SeOperatorOps group_agg_ops = {
 	.name = "group aggregate",
 	.push = group_agg_push,
-	.watermark = se_op_forward_watermark,
-	.idle = se_op_forward_idle,
-	.timer = se_op_forward_timer,
-	.resume = se_op_nothing_to_resume,
 	.prepare = group_agg_prepare,
 	.snapshot = group_agg_snapshot,
 	.rewrite = group_agg_rewrite,
 	.restore = group_agg_restore,
 	.restored = group_agg_restored,
-	.checkpoint_done = se_op_no_checkpoint_done,
-	.end = se_op_forward_end,
-	.close = se_op_no_close,
 };
 
 SeOperator *

@@ -88,17 +88,12 @@ static const SeOperatorOps group_held_ops = {
 	.name = "group aggregate",
 	.push = group_held_push,
 	.watermark = group_held_watermark,
-	.idle = se_op_forward_idle,
 	.timer = group_held_timer,
-	.resume = se_op_nothing_to_resume,
 	.prepare = group_held_prepare,
 	.snapshot = group_held_snapshot,
 	.rewrite = group_held_rewrite,
 	.restore = group_held_restore,
 	.restored = group_held_restored,
-	.checkpoint_done = se_op_no_checkpoint_done,
-	.end = se_op_forward_end,
-	.close = se_op_no_close,
 };
 
 SeOperator *

@@ -61,17 +61,12 @@ static const SeOperatorOps group_ttl_ops = {
 	.name = "group aggregate",
 	.push = group_ttl_push,
 	.watermark = group_ttl_watermark,
-	.idle = se_op_forward_idle,
 	.timer = group_ttl_timer,
-	.resume = se_op_nothing_to_resume,
 	.prepare = group_ttl_prepare,
 	.snapshot = se_group_ttl_snapshot,
 	.rewrite = se_group_ttl_rewrite,
 	.restore = se_group_ttl_restore,
 	.restored = se_group_ttl_restored,
-	.checkpoint_done = se_op_no_checkpoint_done,
-	.end = se_op_forward_end,
-	.close = se_op_no_close,
 };
 
 SeOperator *

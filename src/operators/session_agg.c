@@ -53,7 +53,6 @@ static const SeOperatorOps session_agg_ops = {
 	.name = "session aggregate",
 	.push = se_stash_push,
 	.watermark = se_stash_watermark,
-	.idle = se_op_forward_idle,
 	.timer = se_session_update_timer,
 	.resume = se_stash_resume,
 	.prepare = se_session_state_prepare,
@@ -61,9 +60,7 @@ static const SeOperatorOps session_agg_ops = {
 	.rewrite = se_session_state_rewrite,
 	.restore = se_session_state_restore,
 	.restored = se_session_state_restored,
-	.checkpoint_done = se_op_no_checkpoint_done,
 	.end = se_stash_end,
-	.close = se_op_no_close,
 };
 
 static const SeStashOps stash_ops = {

@@ -45,7 +45,6 @@ static const SeOperatorOps window_agg_ops = {
 	.name = "window aggregate",
 	.push = se_stash_push,
 	.watermark = se_stash_watermark,
-	.idle = se_op_forward_idle,
 	.timer = window_agg_timer,
 	.resume = se_stash_resume,
 	.prepare = se_window_state_prepare,
@@ -53,9 +52,7 @@ static const SeOperatorOps window_agg_ops = {
 	.rewrite = se_window_state_rewrite,
 	.restore = se_window_state_restore,
 	.restored = se_window_state_restored,
-	.checkpoint_done = se_op_no_checkpoint_done,
 	.end = se_stash_end,
-	.close = se_op_no_close,
 };
 
 static const SeStashOps stash_ops = {

@@ -54,18 +54,6 @@ static void emit(WindowExpand *expand, SeTime wm_end);
 static const SeOperatorOps window_expand_ops = {
 	.name = "window expand",
 	.push = expand_push,
-	.watermark = se_op_forward_watermark,
-	.idle = se_op_forward_idle,
-	.timer = se_op_forward_timer,
-	.resume = se_op_nothing_to_resume,
-	.prepare = se_op_no_prepare,
-	.snapshot = se_op_no_snapshot,
-	.rewrite = se_op_no_rewrite,
-	.restore = se_op_no_restore,
-	.restored = se_op_no_restored,
-	.checkpoint_done = se_op_no_checkpoint_done,
-	.end = se_op_forward_end,
-	.close = se_op_no_close
 };
 
 /* Make the operator of a window expand node. */

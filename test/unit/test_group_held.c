@@ -71,9 +71,7 @@ sink_end(SeOperator *op, int input)
 
 static const SeOperatorOps sink_ops = {
 	.name = "sink",.push = sink_push,.watermark = sink_watermark,.idle = sink_idle,.timer = sink_timer,
-	.resume = se_op_nothing_to_resume,.prepare = se_op_no_prepare,.snapshot = se_op_no_snapshot,
-	.rewrite = se_op_no_rewrite,.restore = se_op_no_restore,.restored = se_op_no_restored,
-	.checkpoint_done = se_op_no_checkpoint_done,.end = sink_end,.close = se_op_no_close
+	.end = sink_end
 };
 
 typedef struct Log

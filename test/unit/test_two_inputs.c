@@ -126,6 +126,13 @@ merge_snapshot(SeOperator *op, SeSnapshotWriter *writer)
 	writer->append(writer, op->id, merge->rows, merge->n * sizeof(Kept));
 }
 
+/* Each snapshot has all of it. */
+static Size
+merge_rewrite(SeOperator *op, const void *record, Size len)
+{
+	return 0;
+}
+
 static void
 merge_restore(SeOperator *op, const void *record, Size len)
 {
@@ -137,10 +144,8 @@ merge_restore(SeOperator *op, const void *record, Size len)
 }
 
 static const SeOperatorOps merge_ops = {
-	.name = "merge",.push = merge_push,.watermark = merge_watermark,.idle = merge_idle,.timer = se_op_forward_timer,
-	.resume = se_op_nothing_to_resume,.prepare = se_op_no_prepare,.snapshot = merge_snapshot,
-	.rewrite = se_op_no_rewrite,.restore = merge_restore,.restored = se_op_no_restored,
-	.checkpoint_done = se_op_no_checkpoint_done,.end = merge_end,.close = se_op_no_close
+	.name = "merge",.push = merge_push,.watermark = merge_watermark,.idle = merge_idle,
+	.snapshot = merge_snapshot,.rewrite = merge_rewrite,.restore = merge_restore,.end = merge_end
 };
 
 /* ------------------------------------------------------------- what comes out */
@@ -206,9 +211,7 @@ sink_end(SeOperator *op, int input)
 
 static const SeOperatorOps sink_ops = {
 	.name = "sink",.push = sink_push,.watermark = sink_watermark,.idle = sink_idle,.timer = sink_timer,
-	.resume = se_op_nothing_to_resume,.prepare = se_op_no_prepare,.snapshot = se_op_no_snapshot,
-	.rewrite = se_op_no_rewrite,.restore = se_op_no_restore,.restored = se_op_no_restored,
-	.checkpoint_done = se_op_no_checkpoint_done,.end = sink_end,.close = se_op_no_close
+	.end = sink_end
 };
 
 /* ------------------------------------------------------------- two random inputs */
