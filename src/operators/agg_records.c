@@ -364,10 +364,11 @@ entry_at(SeAggHome *home, uint32 index)
 	return NULL;
 }
 
-uint32
-se_agg_home_restore(SeAggSet *set, SeAggHome *home, SeAggRecordKind kind, SeRecordReader *reader)
+void
+se_agg_home_restore(SeAggSet *set, SeAggHome *home, SeAggRecordKind kind, SeRecordReader *reader,
+					uint32 *snapshots)
 {
-	uint32		snapshot = 0;
+	uint32		snapshot;
 
 	switch (kind)
 	{
@@ -380,6 +381,7 @@ se_agg_home_restore(SeAggSet *set, SeAggHome *home, SeAggRecordKind kind, SeReco
 
 				read_put(set, home, index, &contents, snapshot);
 			}
+			*snapshots = Max(*snapshots, snapshot);
 			break;
 		case SE_RECORD_SEEN:
 			if (home->singly)
@@ -403,7 +405,6 @@ se_agg_home_restore(SeAggSet *set, SeAggHome *home, SeAggRecordKind kind, SeReco
 	}
 	if (reader->next != reader->end)
 		se_record_corrupted();
-	return snapshot;
 }
 
 /*

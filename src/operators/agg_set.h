@@ -45,11 +45,6 @@ typedef struct SeAggSet
 	char	  **accs;
 } SeAggSet;
 
-#define SE_STATE_VERSION 1
-
-/* The kind of record with which group_held.c saves where it stands. */
-#define SE_GROUP_META 'M'
-
 /* In the flags of a saved entry: the number of its rows follows the key. */
 #define SE_SAVED_COUNTED 0x80
 
@@ -142,9 +137,9 @@ extern void se_agg_home_snapshot(SeAggSet *set, SeAggHome *home, SeOperator *op,
 								 SeSnapshotWriter *writer, uint32 snapshot,
 								 const void *prefix, Size prefix_len);
 
-/* Play one record back; returns the number of the snapshot in it, 0 if it has none. */
-extern uint32 se_agg_home_restore(SeAggSet *set, SeAggHome *home, SeAggRecordKind kind,
-								  SeRecordReader *reader);
+/* Play one record back; *snapshots becomes the number of the snapshot in it, if that is greater. */
+extern void se_agg_home_restore(SeAggSet *set, SeAggHome *home, SeAggRecordKind kind,
+								SeRecordReader *reader, uint32 *snapshots);
 
 /*
  * The checkpoint is about to delete a record, whose kind stands after its prefix: what

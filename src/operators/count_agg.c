@@ -26,7 +26,6 @@
 static void cut_pieces(SeCountAgg *agg);
 static bool is_ending(SeOperator *op);
 static bool finish_ending(SeOperator *op);
-static void changed(SeOperator *op);
 static int	take_rows(SeOperator *op, SeBatch *batch, int from);
 static int	keep_rows(SeCountAgg *agg, SeBatch *batch, int from);
 static void place_row(SeCountAgg *agg, SeBatch *batch, int i);
@@ -40,15 +39,12 @@ static void need_rows(SeCountAgg *agg, int n);
 
 static const SeOperatorOps count_agg_ops = {
 	.name = "count aggregate",
-	.push = se_stash_push,
-	.watermark = se_stash_watermark,
-	.resume = se_stash_resume,
+	SE_STASH_CALLBACKS,
 	.prepare = se_count_state_prepare,
 	.snapshot = se_count_state_snapshot,
 	.rewrite = se_count_state_rewrite,
 	.restore = se_count_state_restore,
 	.restored = se_count_state_restored,
-	.end = se_stash_end,
 };
 
 static const SeStashOps stash_ops = {
@@ -56,7 +52,6 @@ static const SeStashOps stash_ops = {
 	.finish_firing = finish_ending,
 	.take_rows = take_rows,
 	.advance = advance,
-	.changed = changed,
 };
 
 SeOperator *
@@ -87,7 +82,7 @@ se_count_agg_new(const SeCountAggNode *node, SeOperatorEnv *env)
 		if (agg->replays)
 			agg->lent = palloc(agg->reach * sizeof(char *));
 	}
-	se_stash_init(&agg->stash, &agg->op, &stash_ops, input, agg->keys);
+	se_stash_init(&agg->stash, &agg->op, &stash_ops, input, agg->keys, &agg->meta);
 	agg->scratch = AllocSetContextCreate(CurrentMemoryContext, "stream_engine count aggregate",
 										 ALLOCSET_DEFAULT_SIZES);
 	agg->out = se_batch_new(CurrentMemoryContext, node->node.desc, Max(se_batch_rows, 1));
@@ -126,12 +121,6 @@ static bool
 finish_ending(SeOperator *op)
 {
 	return advance(op, SE_TIME_MAX);
-}
-
-static void
-changed(SeOperator *op)
-{
-	((SeCountAgg *) op)->meta_dirty = true;
 }
 
 /* All of them: a row makes at most one window full, so no batch makes more than its own. */
@@ -353,7 +342,7 @@ emit_rest(SeCountAgg *agg)
 	MemoryContext old;
 
 	se_env_state_touched(agg->op.env);
-	agg->meta_dirty = true;
+	agg->meta.dirty = true;
 	agg->end = SE_COUNT_ENDING;
 	for (; agg->cursor < table->nentries; agg->cursor++)
 	{

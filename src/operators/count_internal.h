@@ -25,6 +25,7 @@
 #include "flow/graph.h"
 #include "flow/operator.h"
 #include "operators/agg_set.h"
+#include "operators/meta_record.h"
 #include "operators/stash.h"
 
 /* Behind the accumulators of an entry. */
@@ -97,9 +98,7 @@ typedef struct SeCountAgg
 	int64		arrivals;		/* rows that are replayed, over all keys */
 	SeCountEnd	end;
 	uint32		cursor;			/* an index of the home */
-	uint32		snapshots;
-	uint32		meta_saved;		/* the snapshot that wrote the newest META */
-	bool		meta_dirty;
+	SeMetaRecord meta;
 	char	   *result;			/* accumulators of the window being emitted */
 	char	  **lent;			/* its pieces */
 

@@ -16,7 +16,6 @@
 #include "operators/count_internal.h"
 #include "utils/memutils.h"
 
-#define SORT_META 'M'
 #define SORT_PIECES 'C'
 
 /* Version, sort. */
@@ -41,9 +40,9 @@ se_count_state_snapshot(SeOperator *op, SeSnapshotWriter *writer)
 	static const uint8 prefix[PREFIX_LEN] = {SE_STATE_VERSION, SORT_PIECES};
 	SeCountAgg *agg = (SeCountAgg *) op;
 
-	agg->snapshots++;
-	se_agg_home_snapshot(agg->set, agg->home, op, writer, agg->snapshots, prefix, PREFIX_LEN);
-	if (agg->meta_dirty)
+	agg->meta.snapshots++;
+	se_agg_home_snapshot(agg->set, agg->home, op, writer, agg->meta.snapshots, prefix, PREFIX_LEN);
+	if (agg->meta.dirty)
 		write_meta(agg, writer);
 }
 
@@ -52,17 +51,11 @@ write_meta(SeCountAgg *agg, SeSnapshotWriter *writer)
 {
 	StringInfoData out;
 
-	initStringInfo(&out);
-	se_record_put_u8(&out, SE_STATE_VERSION);
-	se_record_put_u8(&out, SORT_META);
-	se_record_put_u32(&out, agg->snapshots);
+	se_meta_record_begin(&agg->meta, &out);
 	se_record_put_u8(&out, (uint8) agg->end);
 	se_record_put_u32(&out, agg->cursor);
 	se_stash_write(&agg->stash, &out);
-	se_snapshot_append(writer, agg->op.id, out.data, out.len);
-	pfree(out.data);
-	agg->meta_saved = agg->snapshots;
-	agg->meta_dirty = false;
+	se_meta_record_append(&agg->meta, &out, &agg->op, writer);
 }
 
 static void
@@ -70,8 +63,7 @@ read_meta(SeCountAgg *agg, SeRecordReader *reader)
 {
 	uint8		end;
 
-	agg->meta_saved = se_record_u32(reader);
-	agg->snapshots = Max(agg->snapshots, agg->meta_saved);
+	se_meta_record_read(&agg->meta, reader);
 	end = se_record_u8(reader);
 	if (end > SE_COUNT_ENDED || (end != SE_COUNT_OPEN && !agg->node->partial))
 		se_record_corrupted();
@@ -88,15 +80,10 @@ se_count_state_rewrite(SeOperator *op, const void *record, Size len)
 	SeCountAgg *agg = (SeCountAgg *) op;
 	SeRecordReader reader = se_record_reader(record, len);
 
-	if (se_record_u8(&reader) != SE_STATE_VERSION)
-		se_record_corrupted();
-	switch (se_record_u8(&reader))
+	switch (se_meta_record_sort(&reader))
 	{
-		case SORT_META:
-			if (se_record_u32(&reader) != agg->meta_saved || agg->meta_dirty)
-				return 0;
-			agg->meta_dirty = true;
-			return len;
+		case SE_SORT_META:
+			return se_meta_record_rewrite(&agg->meta, &reader, len);
 		case SORT_PIECES:
 			return se_agg_home_rewrite(agg->set, agg->home, record, len, PREFIX_LEN);
 		default:
@@ -111,19 +98,15 @@ se_count_state_restore(SeOperator *op, const void *record, Size len)
 	SeRecordReader reader = se_record_reader(record, len);
 	MemoryContext old = MemoryContextSwitchTo(agg->scratch);
 	SeAggRecordKind kind;
-	uint32		snapshot;
 
-	if (se_record_u8(&reader) != SE_STATE_VERSION)
-		se_record_corrupted();
-	switch (se_record_u8(&reader))
+	switch (se_meta_record_sort(&reader))
 	{
-		case SORT_META:
+		case SE_SORT_META:
 			read_meta(agg, &reader);
 			break;
 		case SORT_PIECES:
 			kind = se_record_u8(&reader);
-			snapshot = se_agg_home_restore(agg->set, agg->home, kind, &reader);
-			agg->snapshots = Max(agg->snapshots, snapshot);
+			se_agg_home_restore(agg->set, agg->home, kind, &reader, &agg->meta.snapshots);
 			break;
 		default:
 			se_record_corrupted();

@@ -17,6 +17,7 @@
 #include "base/fault.h"
 #include "base/settings.h"
 #include "operators/agg_set.h"
+#include "operators/meta_record.h"
 #include "operators/operators.h"
 #include "state/key_group.h"
 #include "utils/memutils.h"
@@ -210,7 +211,7 @@ group_agg_rewrite(SeOperator *op, const void *record, Size len)
 {
 	SeGroupAgg *agg = (SeGroupAgg *) op;
 
-	if (len > 1 && ((const uint8 *) record)[1] == SE_GROUP_META)
+	if (len > 1 && ((const uint8 *) record)[1] == SE_SORT_META)
 		return 0;
 	return se_agg_home_rewrite(agg->set, agg->home, record, len, sizeof(record_prefix));
 }
@@ -221,20 +222,11 @@ group_agg_restore(SeOperator *op, const void *record, Size len)
 	SeGroupAgg *agg = (SeGroupAgg *) op;
 	SeRecordReader reader = se_record_reader(record, len);
 	MemoryContext old = MemoryContextSwitchTo(agg->scratch);
-	SeAggRecordKind kind;
-	uint32		snapshot;
+	uint8		kind;
 
-	if (se_record_u8(&reader) != SE_STATE_VERSION)
-		se_record_corrupted();
-	kind = se_record_u8(&reader);
-	if (kind == SE_GROUP_META)
-	{
-		/* From when rows were held back (group_held.c). */
-		MemoryContextSwitchTo(old);
-		return;
-	}
-	snapshot = se_agg_home_restore(agg->set, agg->home, kind, &reader);
-	agg->snapshots = Max(agg->snapshots, snapshot);
+	kind = se_meta_record_sort(&reader);
+	if (kind != SE_SORT_META)	/* from when rows were held back (group_held.c) */
+		se_agg_home_restore(agg->set, agg->home, kind, &reader, &agg->snapshots);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(agg->scratch);
 }

@@ -23,6 +23,7 @@
 #include "base/settings.h"
 #include "operators/agg_set.h"
 #include "operators/counted.h"
+#include "operators/meta_record.h"
 #include "operators/operators.h"
 #include "state/key_group.h"
 #include "time/window.h"
@@ -41,9 +42,7 @@ typedef struct SeGroupHeld
 	SeAggHome  *home;
 	SeTime		reached;		/* watermark */
 	SeTime		early_tick;
-	uint32		snapshots;		/* number of the last one */
-	uint32		meta_saved;		/* the one that wrote the newest M */
-	bool		meta_dirty;
+	SeMetaRecord meta;
 
 	/* derived */
 	SeStale		stale;
@@ -208,7 +207,7 @@ reach(SeGroupHeld *agg, SeTime h)
 	if (h <= agg->reached)
 		return;
 	agg->reached = h;
-	agg->meta_dirty = true;
+	agg->meta.dirty = true;
 	agg->boundary = next_boundary(agg);
 }
 
@@ -239,7 +238,7 @@ group_held_timer(SeOperator *op, SeTime now)
 	if (at > agg->early_tick)
 	{
 		agg->early_tick = at;
-		agg->meta_dirty = true;
+		agg->meta.dirty = true;
 		emit_stale(agg);
 	}
 	se_op_forward_timer(op, now);
@@ -295,23 +294,17 @@ group_held_snapshot(SeOperator *op, SeSnapshotWriter *writer)
 	SeGroupHeld *agg = (SeGroupHeld *) op;
 	StringInfoData out;
 
-	if (agg->home->table->ndirty == 0 && agg->home->again == NIL && !agg->meta_dirty)
+	if (agg->home->table->ndirty == 0 && agg->home->again == NIL && !agg->meta.dirty)
 		return;
-	agg->snapshots++;
-	se_agg_home_snapshot(agg->set, agg->home, op, writer, agg->snapshots,
+	agg->meta.snapshots++;
+	se_agg_home_snapshot(agg->set, agg->home, op, writer, agg->meta.snapshots,
 						 record_prefix, sizeof(record_prefix));
-	if (!agg->meta_dirty)
+	if (!agg->meta.dirty)
 		return;
-	initStringInfo(&out);
-	se_record_put_u8(&out, SE_STATE_VERSION);
-	se_record_put_u8(&out, SE_GROUP_META);
-	se_record_put_u32(&out, agg->snapshots);
+	se_meta_record_begin(&agg->meta, &out);
 	se_record_put_i64(&out, agg->reached);
 	se_record_put_i64(&out, agg->early_tick);
-	se_snapshot_append(writer, op->id, out.data, out.len);
-	pfree(out.data);
-	agg->meta_saved = agg->snapshots;
-	agg->meta_dirty = false;
+	se_meta_record_append(&agg->meta, &out, op, writer);
 }
 
 static Size
@@ -320,14 +313,9 @@ group_held_rewrite(SeOperator *op, const void *record, Size len)
 	SeGroupHeld *agg = (SeGroupHeld *) op;
 	SeRecordReader reader = se_record_reader(record, len);
 
-	if (se_record_u8(&reader) != SE_STATE_VERSION)
-		se_record_corrupted();
-	if (se_record_u8(&reader) != SE_GROUP_META)
-		return se_agg_home_rewrite(agg->set, agg->home, record, len, sizeof(record_prefix));
-	if (se_record_u32(&reader) != agg->meta_saved || agg->meta_dirty)
-		return 0;
-	agg->meta_dirty = true;
-	return len;
+	if (se_meta_record_sort(&reader) == SE_SORT_META)
+		return se_meta_record_rewrite(&agg->meta, &reader, len);
+	return se_agg_home_rewrite(agg->set, agg->home, record, len, sizeof(record_prefix));
 }
 
 static void
@@ -338,17 +326,11 @@ group_held_restore(SeOperator *op, const void *record, Size len)
 	MemoryContext old = MemoryContextSwitchTo(agg->scratch);
 	uint8		kind;
 
-	if (se_record_u8(&reader) != SE_STATE_VERSION)
-		se_record_corrupted();
-	kind = se_record_u8(&reader);
-	if (kind == SE_GROUP_META)
+	kind = se_meta_record_sort(&reader);
+	if (kind == SE_SORT_META)
 		read_meta(agg, &reader);
 	else
-	{
-		uint32		snapshot = se_agg_home_restore(agg->set, agg->home, kind, &reader);
-
-		agg->snapshots = Max(agg->snapshots, snapshot);
-	}
+		se_agg_home_restore(agg->set, agg->home, kind, &reader, &agg->meta.snapshots);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(agg->scratch);
 }
@@ -356,8 +338,7 @@ group_held_restore(SeOperator *op, const void *record, Size len)
 static void
 read_meta(SeGroupHeld *agg, SeRecordReader *reader)
 {
-	agg->meta_saved = se_record_u32(reader);
-	agg->snapshots = Max(agg->snapshots, agg->meta_saved);
+	se_meta_record_read(&agg->meta, reader);
 	agg->reached = se_record_i64(reader);
 	agg->early_tick = se_record_i64(reader);
 	if (reader->next != reader->end)

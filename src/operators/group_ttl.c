@@ -507,7 +507,7 @@ move_some(SeGroupTtl *ttl, int64 n)
 		return;
 	se_group_ttl_generation_free(ttl, old);
 	ttl->old = NULL;
-	ttl->meta_dirty = true;
+	ttl->meta.dirty = true;
 }
 
 /* Begin the next generation if it is time. Everything has just been saved. */
@@ -524,7 +524,7 @@ se_group_ttl_begin_generation(SeGroupTtl *ttl)
 	Assert(table->ndirty == 0);
 	ttl->old = ttl->current;
 	ttl->current = se_group_ttl_generation_new(ttl, ttl->old->number + 1);
-	ttl->meta_dirty = true;
+	ttl->meta.dirty = true;
 
 	/* An idle stream, too, is to get on with it. */
 	ttl->op.env->commit_wanted = true;

@@ -20,6 +20,7 @@
 #include "flow/graph.h"
 #include "flow/operator.h"
 #include "operators/agg_set.h"
+#include "operators/meta_record.h"
 #include "state/timers.h"
 
 /* Behind the accumulators of an entry. */
@@ -57,9 +58,7 @@ typedef struct SeGroupTtl
 	SeTime		clock;
 	SeTime		clock_saved;
 	int64		arrivals;		/* rows that are replayed, over all groups */
-	uint32		snapshots;
-	uint32		meta_saved;		/* the snapshot that wrote the newest M */
-	bool		meta_dirty;
+	SeMetaRecord meta;
 	List	   *restored;		/* SeTtlGeneration *, until all records are back */
 	uint32		restored_current;
 	uint32		restored_old;

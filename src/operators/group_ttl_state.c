@@ -18,7 +18,6 @@
 #include "operators/group_ttl_internal.h"
 #include "utils/memutils.h"
 
-#define SORT_META 'M'
 #define SORT_GROUPS 'G'
 
 /* Version, sort, generation. */
@@ -32,19 +31,13 @@ write_meta(SeGroupTtl *ttl, SeSnapshotWriter *writer)
 {
 	StringInfoData out;
 
-	initStringInfo(&out);
-	se_record_put_u8(&out, SE_STATE_VERSION);
-	se_record_put_u8(&out, SORT_META);
-	se_record_put_u32(&out, ttl->snapshots);
+	se_meta_record_begin(&ttl->meta, &out);
 	se_record_put_i64(&out, ttl->clock);
 	se_record_put_i64(&out, ttl->arrivals);
 	se_record_put_u32(&out, ttl->current->number);
 	se_record_put_u32(&out, ttl->old != NULL ? ttl->old->number : 0);
-	se_snapshot_append(writer, ttl->op.id, out.data, out.len);
-	pfree(out.data);
-	ttl->meta_saved = ttl->snapshots;
+	se_meta_record_append(&ttl->meta, &out, &ttl->op, writer);
 	ttl->clock_saved = ttl->clock;
-	ttl->meta_dirty = false;
 }
 
 static void
@@ -53,7 +46,7 @@ snapshot_generation(SeGroupTtl *ttl, SeTtlGeneration *generation, SeSnapshotWrit
 	char		prefix[PREFIX_LEN] = {SE_STATE_VERSION, SORT_GROUPS};
 
 	memcpy(prefix + 2, &generation->number, sizeof(generation->number));
-	se_agg_home_snapshot(ttl->set, generation->home, &ttl->op, writer, ttl->snapshots, prefix, PREFIX_LEN);
+	se_agg_home_snapshot(ttl->set, generation->home, &ttl->op, writer, ttl->meta.snapshots, prefix, PREFIX_LEN);
 }
 
 void
@@ -63,12 +56,12 @@ se_group_ttl_snapshot(SeOperator *op, SeSnapshotWriter *writer)
 
 	/* What moved the clock and is passed is not met again, so the clock is saved with the position. */
 	if (ttl->clock != ttl->clock_saved)
-		ttl->meta_dirty = true;
+		ttl->meta.dirty = true;
 	if (ttl->current->home->table->ndirty > 0 || (ttl->old != NULL && ttl->old->home->table->ndirty > 0))
-		ttl->meta_dirty = true;
-	if (!ttl->meta_dirty)
+		ttl->meta.dirty = true;
+	if (!ttl->meta.dirty)
 		return;
-	ttl->snapshots++;
+	ttl->meta.snapshots++;
 	if (ttl->old != NULL)
 		snapshot_generation(ttl, ttl->old, writer);
 	snapshot_generation(ttl, ttl->current, writer);
@@ -104,16 +97,9 @@ se_group_ttl_rewrite(SeOperator *op, const void *record, Size len)
 	SeTtlGeneration *generation;
 	uint8		sort;
 
-	if (se_record_u8(&reader) != SE_STATE_VERSION)
-		se_record_corrupted();
-	sort = se_record_u8(&reader);
-	if (sort == SORT_META)
-	{
-		if (se_record_u32(&reader) != ttl->meta_saved || ttl->meta_dirty)
-			return 0;
-		ttl->meta_dirty = true;
-		return len;
-	}
+	sort = se_meta_record_sort(&reader);
+	if (sort == SE_SORT_META)
+		return se_meta_record_rewrite(&ttl->meta, &reader, len);
 	if (sort != SORT_GROUPS)
 		se_record_corrupted();
 	generation = find_generation(ttl, se_record_u32(&reader));
@@ -123,8 +109,7 @@ se_group_ttl_rewrite(SeOperator *op, const void *record, Size len)
 static void
 read_meta(SeGroupTtl *ttl, SeRecordReader *reader)
 {
-	ttl->meta_saved = se_record_u32(reader);
-	ttl->snapshots = Max(ttl->snapshots, ttl->meta_saved);
+	se_meta_record_read(&ttl->meta, reader);
 	ttl->clock = ttl->clock_saved = se_record_i64(reader);
 	ttl->arrivals = se_record_i64(reader);
 	ttl->restored_current = se_record_u32(reader);
@@ -142,10 +127,8 @@ se_group_ttl_restore(SeOperator *op, const void *record, Size len)
 	MemoryContext old = MemoryContextSwitchTo(ttl->scratch);
 	uint8		sort;
 
-	if (se_record_u8(&reader) != SE_STATE_VERSION)
-		se_record_corrupted();
-	sort = se_record_u8(&reader);
-	if (sort == SORT_META)
+	sort = se_meta_record_sort(&reader);
+	if (sort == SE_SORT_META)
 		read_meta(ttl, &reader);
 	else if (sort == SORT_GROUPS)
 		read_groups(ttl, &reader);
@@ -161,7 +144,6 @@ read_groups(SeGroupTtl *ttl, SeRecordReader *reader)
 	uint32		number = se_record_u32(reader);
 	SeAggRecordKind kind = se_record_u8(reader);
 	SeTtlGeneration *generation;
-	uint32		snapshot;
 
 	if (number == 0)
 		se_record_corrupted();
@@ -174,8 +156,7 @@ read_groups(SeGroupTtl *ttl, SeRecordReader *reader)
 		ttl->restored = lappend(ttl->restored, generation);
 		MemoryContextSwitchTo(old);
 	}
-	snapshot = se_agg_home_restore(ttl->set, generation->home, kind, reader);
-	ttl->snapshots = Max(ttl->snapshots, snapshot);
+	se_agg_home_restore(ttl->set, generation->home, kind, reader, &ttl->meta.snapshots);
 }
 
 static SeTtlGeneration *

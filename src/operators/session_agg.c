@@ -33,7 +33,6 @@
 
 static bool is_firing(SeOperator *op);
 static bool finish_firing(SeOperator *op);
-static void changed(SeOperator *op);
 static int	take_rows(SeOperator *op, SeBatch *batch, int from);
 static int	find_windows(SeSessionAgg *agg, SeBatch *batch, int from);
 static bool row_end(const SeSessionAgg *agg, const SeBatch *batch, int row, SeTime *end);
@@ -51,16 +50,13 @@ static void need_rows(SeSessionAgg *agg, int n);
 
 static const SeOperatorOps session_agg_ops = {
 	.name = "session aggregate",
-	.push = se_stash_push,
-	.watermark = se_stash_watermark,
+	SE_STASH_CALLBACKS,
 	.timer = se_session_update_timer,
-	.resume = se_stash_resume,
 	.prepare = se_session_state_prepare,
 	.snapshot = se_session_state_snapshot,
 	.rewrite = se_session_state_rewrite,
 	.restore = se_session_state_restore,
 	.restored = se_session_state_restored,
-	.end = se_stash_end,
 };
 
 static const SeStashOps stash_ops = {
@@ -68,7 +64,6 @@ static const SeStashOps stash_ops = {
 	.finish_firing = finish_firing,
 	.take_rows = take_rows,
 	.advance = advance,
-	.changed = changed,
 };
 
 SeOperator *
@@ -88,7 +83,7 @@ se_session_agg_new(const SeSessionAggNode *node, SeOperatorEnv *env)
 	agg->session_values = palloc(agg->session_keys->n * sizeof(Datum));
 	agg->session_nulls = palloc(agg->session_keys->n * sizeof(bool));
 	se_timers_init(&agg->timers, se_arena_new(env));
-	se_stash_init(&agg->stash, &agg->op, &stash_ops, input, agg->keys);
+	se_stash_init(&agg->stash, &agg->op, &stash_ops, input, agg->keys, &agg->meta);
 	agg->scratch = AllocSetContextCreate(CurrentMemoryContext, "stream_engine session aggregate",
 										 ALLOCSET_DEFAULT_SIZES);
 	agg->out = se_batch_new(CurrentMemoryContext, node->node.desc, Max(se_batch_rows, 2));
@@ -107,12 +102,6 @@ finish_firing(SeOperator *op)
 	return advance(op, ((SeSessionAgg *) op)->fire_to);
 }
 
-static void
-changed(SeOperator *op)
-{
-	((SeSessionAgg *) op)->meta_dirty = true;
-}
-
 /* Some of what fires may be left to advance, which follows. */
 static int
 take_rows(SeOperator *op, SeBatch *batch, int from)
@@ -129,7 +118,7 @@ take_rows(SeOperator *op, SeBatch *batch, int from)
 	if (n > 0)
 	{
 		se_env_state_touched(env);
-		agg->meta_dirty = true;
+		agg->meta.dirty = true;
 		env->current_row = -1;
 		if (agg->old != NULL)
 			se_session_move_some(agg, 2 * n + 16);
@@ -357,7 +346,7 @@ advance(SeOperator *op, SeTime h)
 		return false;
 	if (out > agg->op.watermark_out)
 	{
-		agg->meta_dirty = true;
+		agg->meta.dirty = true;
 		se_op_emit_watermark(&agg->op, out);
 	}
 	return true;
@@ -377,7 +366,7 @@ fire(SeSessionAgg *agg, SeTime h)
 	if (!agg->firing && se_timers_first(&agg->timers) >= h)
 		return true;
 	se_env_state_touched(agg->op.env);
-	agg->meta_dirty = true;
+	agg->meta.dirty = true;
 	agg->firing = true;
 	agg->fire_to = h;
 	while (se_timers_first(&agg->timers) < h)
@@ -399,7 +388,7 @@ reached(SeSessionAgg *agg, SeTime h)
 	if (h > SE_TIME_MIN + agg->lateness && h - agg->lateness > agg->final_to)
 	{
 		agg->final_to = h - agg->lateness;
-		agg->meta_dirty = true;
+		agg->meta.dirty = true;
 	}
 }
 

@@ -37,6 +37,7 @@
 #include "flow/graph.h"
 #include "flow/operator.h"
 #include "operators/agg_set.h"
+#include "operators/meta_record.h"
 #include "operators/stash.h"
 #include "state/timers.h"
 
@@ -129,9 +130,7 @@ typedef struct SeSessionAgg
 	SeSessionQueue stale;		/* updating: to be emitted early, and not yet due */
 	SeTime		early_next;		/* updating: the next time at which those become due */
 	SeTime		final_to;		/* sessions that end before are final, and no other may become so short again */
-	uint32		snapshots;
-	uint32		meta_saved;		/* the snapshot that wrote the newest META */
-	bool		meta_dirty;
+	SeMetaRecord meta;
 	List	   *restored;		/* SeSessionGeneration *, until all records are back */
 	uint32		restored_current;
 	uint32		restored_old;

@@ -152,7 +152,7 @@ se_session_move_some(SeSessionAgg *agg, int n)
 	se_timers_sweep(&agg->timers, is_open);
 	se_session_generation_free(agg, old);
 	agg->old = NULL;
-	agg->meta_dirty = true;
+	agg->meta.dirty = true;
 }
 
 /* Begin the next generation if it is time: more is gone than open. */
@@ -168,5 +168,5 @@ se_session_begin_generation(SeSessionAgg *agg)
 		return;
 	agg->old = agg->current;
 	agg->current = se_session_generation_new(agg, agg->old->number + 1);
-	agg->meta_dirty = true;
+	agg->meta.dirty = true;
 }

@@ -24,7 +24,6 @@
 #include "operators/session_list.h"
 #include "utils/memutils.h"
 
-#define SORT_META 'M'
 #define SORT_SESSIONS 'S'
 #define SORT_UPDATING 'U'
 
@@ -55,11 +54,11 @@ se_session_state_snapshot(SeOperator *op, SeSnapshotWriter *writer)
 {
 	SeSessionAgg *agg = (SeSessionAgg *) op;
 
-	agg->snapshots++;
+	agg->meta.snapshots++;
 	if (agg->old != NULL)
 		snapshot_generation(agg, agg->old, writer);
 	snapshot_generation(agg, agg->current, writer);
-	if (agg->meta_dirty)
+	if (agg->meta.dirty)
 		write_meta(agg, writer);
 }
 
@@ -69,7 +68,7 @@ snapshot_generation(SeSessionAgg *agg, SeSessionGeneration *generation, SeSnapsh
 	char		prefix[PREFIX_LEN] = {SE_STATE_VERSION, agg->updating ? SORT_UPDATING : SORT_SESSIONS};
 
 	memcpy(prefix + 2, &generation->number, sizeof(generation->number));
-	se_agg_home_snapshot(agg->set, generation->home, &agg->op, writer, agg->snapshots, prefix, PREFIX_LEN);
+	se_agg_home_snapshot(agg->set, generation->home, &agg->op, writer, agg->meta.snapshots, prefix, PREFIX_LEN);
 }
 
 static void
@@ -77,10 +76,7 @@ write_meta(SeSessionAgg *agg, SeSnapshotWriter *writer)
 {
 	StringInfoData out;
 
-	initStringInfo(&out);
-	se_record_put_u8(&out, SE_STATE_VERSION);
-	se_record_put_u8(&out, SORT_META);
-	se_record_put_u32(&out, agg->snapshots);
+	se_meta_record_begin(&agg->meta, &out);
 	se_record_put_i64(&out, agg->op.watermark_out);
 	se_record_put_u8(&out, agg->firing);
 	se_record_put_i64(&out, agg->fire_to);
@@ -92,10 +88,7 @@ write_meta(SeSessionAgg *agg, SeSnapshotWriter *writer)
 	se_record_put_i64(&out, agg->early_next);
 	se_record_put_i64(&out, early_interval(agg));
 	se_stash_write(&agg->stash, &out);
-	se_snapshot_append(writer, agg->op.id, out.data, out.len);
-	pfree(out.data);
-	agg->meta_saved = agg->snapshots;
-	agg->meta_dirty = false;
+	se_meta_record_append(&agg->meta, &out, &agg->op, writer);
 }
 
 static void
@@ -103,8 +96,7 @@ read_meta(SeSessionAgg *agg, SeRecordReader *reader)
 {
 	uint8		firing;
 
-	agg->meta_saved = se_record_u32(reader);
-	agg->snapshots = Max(agg->snapshots, agg->meta_saved);
+	se_meta_record_read(&agg->meta, reader);
 	agg->op.watermark_out = se_record_i64(reader);
 	firing = se_record_u8(reader);
 	if (firing > 1)
@@ -168,16 +160,9 @@ se_session_state_rewrite(SeOperator *op, const void *record, Size len)
 	SeSessionGeneration *generation;
 	uint8		sort;
 
-	if (se_record_u8(&reader) != SE_STATE_VERSION)
-		se_record_corrupted();
-	sort = se_record_u8(&reader);
-	if (sort == SORT_META)
-	{
-		if (se_record_u32(&reader) != agg->meta_saved || agg->meta_dirty)
-			return 0;
-		agg->meta_dirty = true;
-		return len;
-	}
+	sort = se_meta_record_sort(&reader);
+	if (sort == SE_SORT_META)
+		return se_meta_record_rewrite(&agg->meta, &reader, len);
 	if (!is_sessions(agg, sort))
 		se_record_corrupted();
 	generation = find_generation(agg, se_record_u32(&reader));
@@ -192,17 +177,14 @@ se_session_state_restore(SeOperator *op, const void *record, Size len)
 	MemoryContext old = MemoryContextSwitchTo(agg->scratch);
 	uint8		sort;
 
-	if (se_record_u8(&reader) != SE_STATE_VERSION)
-		se_record_corrupted();
-	sort = se_record_u8(&reader);
-	if (sort == SORT_META)
+	sort = se_meta_record_sort(&reader);
+	if (sort == SE_SORT_META)
 		read_meta(agg, &reader);
 	else
 	{
 		SeSessionGeneration *generation;
 		uint32		number;
 		SeAggRecordKind kind;
-		uint32		snapshot;
 
 		number = se_record_u32(&reader);
 		if (!is_sessions(agg, sort) || number == 0)
@@ -217,9 +199,8 @@ se_session_state_restore(SeOperator *op, const void *record, Size len)
 			MemoryContextSwitchTo(agg->scratch);
 		}
 		generation->home->header_saved = SE_SESSION_SAVED(sort == SORT_UPDATING);
-		snapshot = se_agg_home_restore(agg->set, generation->home, kind, &reader);
+		se_agg_home_restore(agg->set, generation->home, kind, &reader, &agg->meta.snapshots);
 		generation->home->header_saved = SE_SESSION_SAVED(agg->updating);
-		agg->snapshots = Max(agg->snapshots, snapshot);
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(agg->scratch);

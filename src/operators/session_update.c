@@ -238,7 +238,7 @@ static void
 all_due(SeSessionAgg *agg)
 {
 	se_env_state_touched(agg->op.env);
-	agg->meta_dirty = true;
+	agg->meta.dirty = true;
 	while (agg->stale.n > 0)
 		make_due(agg, agg->stale.sessions[agg->stale.n - 1]);
 }

@@ -27,13 +27,15 @@ static bool is_left_out(SeStash *stash, const SeBatch *batch, int row);
 static bool is_own(SeStash *stash, SeBatch *batch, int row);
 
 void
-se_stash_init(SeStash *stash, SeOperator *op, const SeStashOps *ops, TupleDesc input, SeKeys *keys)
+se_stash_init(SeStash *stash, SeOperator *op, const SeStashOps *ops, TupleDesc input, SeKeys *keys,
+			  SeMetaRecord *meta)
 {
 	Assert(stash == stash_of(op));
 	stash->op = op;
 	stash->ops = ops;
 	stash->input = input;
 	stash->keys = keys;
+	stash->meta = meta;
 	stash->watermark = SE_TIME_MIN;
 	stash->memory = AllocSetContextCreate(CurrentMemoryContext, "stream_engine stash", ALLOCSET_SMALL_SIZES);
 }
@@ -66,7 +68,7 @@ se_stash_watermark(SeOperator *op, int input, SeTime h)
 	if ((!is_busy(stash) || go_on(stash)) && stash->ops->advance(stash->op, h))
 		return;
 	stash->watermark = Max(stash->watermark, h);
-	stash->ops->changed(stash->op);
+	stash->meta->dirty = true;
 }
 
 void
@@ -80,7 +82,7 @@ se_stash_end(SeOperator *op, int input)
 		return;
 	}
 	stash->end = true;
-	stash->ops->changed(stash->op);
+	stash->meta->dirty = true;
 }
 
 bool
@@ -109,7 +111,7 @@ is_busy(const SeStash *stash)
 static bool
 go_on(SeStash *stash)
 {
-	stash->ops->changed(stash->op);
+	stash->meta->dirty = true;
 	if (stash->ops->is_firing(stash->op) && !stash->ops->finish_firing(stash->op))
 		return false;
 	while (stash->batches != NIL)
@@ -142,7 +144,7 @@ go_on(SeStash *stash)
 static void
 keep(SeStash *stash, const SeBatch *batch, int from)
 {
-	stash->ops->changed(stash->op);
+	stash->meta->dirty = true;
 	if (from < batch->nrows)
 	{
 		MemoryContext old = MemoryContextSwitchTo(stash->memory);

@@ -5,13 +5,14 @@
  * An operator that fires windows stops when the output is full, and goes on after the
  * commit that follows. What is pushed meanwhile waits here, and is taken first. The stash
  * answers the operator's callbacks in the right order and calls back for each step; the operator saves
- * it with whatever else says where its firing stands.
+ * it with whatever else says where its firing stands, and is told that by its meta record being dirty.
  */
 #ifndef SE_STASH_H
 #define SE_STASH_H
 
 #include "base/se.h"
 #include "flow/operator.h"
+#include "operators/meta_record.h"
 #include "state/key.h"
 #include "state/value.h"
 
@@ -29,9 +30,6 @@ typedef struct SeStashOps
 
 	/* Reach a watermark, and send it on. False if the output is full before. */
 	bool		(*advance) (SeOperator *op, SeTime h);
-
-	/* The stash, or a firing, is not what was saved. */
-	void		(*changed) (SeOperator *op);
 } SeStashOps;
 
 typedef struct SeStash
@@ -41,6 +39,7 @@ typedef struct SeStash
 	const SeStashOps *ops;
 	TupleDesc	input;
 	SeKeys	   *keys;			/* that share rows out among units (state/key_group.h) */
+	SeMetaRecord *meta;			/* of the operator: it saves the stash */
 
 	/* what is kept */
 	MemoryContext memory;		/* emptied with the stash */
@@ -58,9 +57,13 @@ typedef struct SeStashedOperator
 } SeStashedOperator;
 
 /* An empty stash in the current context, which lives as long as the operator. */
-extern void se_stash_init(SeStash *stash, SeOperator *op, const SeStashOps *ops, TupleDesc input, SeKeys *keys);
+extern void se_stash_init(SeStash *stash, SeOperator *op, const SeStashOps *ops, TupleDesc input, SeKeys *keys,
+						  SeMetaRecord *meta);
 
 /* Callbacks of the operator. Its input is only added to: anything else is an ERROR. */
+#define SE_STASH_CALLBACKS \
+	.push = se_stash_push, .watermark = se_stash_watermark, .resume = se_stash_resume, .end = se_stash_end
+
 extern void se_stash_push(SeOperator *op, int input, SeBatch *batch);
 extern void se_stash_watermark(SeOperator *op, int input, SeTime h);
 extern void se_stash_end(SeOperator *op, int input);

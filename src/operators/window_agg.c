@@ -23,7 +23,6 @@
 static void window_agg_timer(SeOperator *op, SeTime now);
 static bool is_firing(SeOperator *op);
 static bool finish_firing(SeOperator *op);
-static void changed(SeOperator *op);
 static int	take_rows(SeOperator *op, SeBatch *batch, int from);
 static int	sort_into_slices(SeWindowAgg *agg, SeBatch *batch, int from, int *ntouched);
 static SeSlice *slice_of_row(SeWindowAgg *agg, SeBatch *batch, int row);
@@ -43,16 +42,13 @@ fires_before(const SeWindowAgg *agg, SeTime wm)
 
 static const SeOperatorOps window_agg_ops = {
 	.name = "window aggregate",
-	.push = se_stash_push,
-	.watermark = se_stash_watermark,
+	SE_STASH_CALLBACKS,
 	.timer = window_agg_timer,
-	.resume = se_stash_resume,
 	.prepare = se_window_state_prepare,
 	.snapshot = se_window_state_snapshot,
 	.rewrite = se_window_state_rewrite,
 	.restore = se_window_state_restore,
 	.restored = se_window_state_restored,
-	.end = se_stash_end,
 };
 
 static const SeStashOps stash_ops = {
@@ -60,7 +56,6 @@ static const SeStashOps stash_ops = {
 	.finish_firing = finish_firing,
 	.take_rows = take_rows,
 	.advance = se_window_agg_advance,
-	.changed = changed,
 };
 
 SeOperator *
@@ -83,7 +78,7 @@ se_window_agg_new(const SeWindowAggNode *node, SeOperatorEnv *env)
 	agg->deadline = SE_TIME_MAX;
 	agg->max_slices = 16;
 	agg->slices = palloc(agg->max_slices * sizeof(SeSlice *));
-	se_stash_init(&agg->stash, &agg->op, &stash_ops, input, agg->keys);
+	se_stash_init(&agg->stash, &agg->op, &stash_ops, input, agg->keys, &agg->meta);
 	agg->scratch = AllocSetContextCreate(CurrentMemoryContext, "stream_engine window aggregate",
 										 ALLOCSET_DEFAULT_SIZES);
 	agg->out = se_batch_new(CurrentMemoryContext, node->node.desc, Max(se_batch_rows, 1));
@@ -111,12 +106,6 @@ static bool
 finish_firing(SeOperator *op)
 {
 	return !op->env->output_full && se_window_agg_finish_firing((SeWindowAgg *) op);
-}
-
-static void
-changed(SeOperator *op)
-{
-	((SeWindowAgg *) op)->meta_dirty = true;
 }
 
 static int
@@ -281,7 +270,7 @@ open_slice(SeWindowAgg *agg, SeTime wm, SeTime start, SeTime end, SeTime last_en
 	if (wm > agg->closed_to)
 	{
 		agg->closed_to = wm;
-		agg->meta_dirty = true;
+		agg->meta.dirty = true;
 	}
 	slice = se_window_agg_slice(agg, start, end);
 	se_window_agg_set_deadline(agg);

@@ -32,6 +32,7 @@
 #include "flow/graph.h"
 #include "flow/operator.h"
 #include "operators/agg_set.h"
+#include "operators/meta_record.h"
 #include "operators/net_rows.h"
 #include "operators/stale.h"
 #include "operators/stash.h"
@@ -100,9 +101,7 @@ typedef struct SeWindowAgg
 	int			nawake;
 	int			max_awake;
 	SeNetRows	net;
-	uint32		snapshots;
-	uint32		meta_saved;		/* the snapshot that wrote the newest META */
-	bool		meta_dirty;
+	SeMetaRecord meta;
 
 	/* memory: per batch or output batch */
 	MemoryContext scratch;

@@ -43,7 +43,7 @@ se_window_agg_advance(SeOperator *op, SeTime h)
 	if (h > agg->closed_to)
 	{
 		agg->closed_to = h;
-		agg->meta_dirty = true;
+		agg->meta.dirty = true;
 	}
 	if (h > agg->op.watermark_out)
 		se_op_emit_watermark(&agg->op, h);
@@ -57,7 +57,7 @@ begin_firing(SeWindowAgg *agg)
 	agg->firing = true;
 	agg->fire_end = agg->deadline;
 	agg->cursor = 0;
-	agg->meta_dirty = true;
+	agg->meta.dirty = true;
 	if (!agg->single)
 		se_window_merge_window(agg, se_window_start_of_end(&agg->node->window, agg->fire_end),
 							   agg->fire_end);
@@ -125,7 +125,7 @@ end_firing(SeWindowAgg *agg)
 	agg->firing = false;
 	agg->cursor = 0;
 	agg->closed_to = Max(agg->closed_to, agg->fire_end);
-	agg->meta_dirty = true;
+	agg->meta.dirty = true;
 	if (agg->result != NULL)
 		se_agg_home_free(agg->set, agg->result);
 	agg->result = NULL;

@@ -19,7 +19,6 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
-#define SORT_META 'M'
 #define SORT_SLICE 'S'
 #define SORT_RESULT 'R'
 
@@ -65,20 +64,20 @@ se_window_state_snapshot(SeOperator *op, SeSnapshotWriter *writer)
 	SeWindowAgg *agg = (SeWindowAgg *) op;
 	char		prefix[PREFIX_LEN];
 
-	agg->snapshots++;
+	agg->meta.snapshots++;
 	for (int i = 0; i < agg->nslices; i++)
 	{
 		SeSlice    *slice = agg->slices[i];
 
 		make_prefix(prefix, SORT_SLICE, slice->start, slice->end);
-		se_agg_home_snapshot(agg->set, slice->home, op, writer, agg->snapshots, prefix, PREFIX_LEN);
+		se_agg_home_snapshot(agg->set, slice->home, op, writer, agg->meta.snapshots, prefix, PREFIX_LEN);
 	}
 	if (agg->result != NULL)
 	{
 		make_prefix(prefix, SORT_RESULT, agg->fire_end, agg->fire_end);
-		se_agg_home_snapshot(agg->set, agg->result, op, writer, agg->snapshots, prefix, PREFIX_LEN);
+		se_agg_home_snapshot(agg->set, agg->result, op, writer, agg->meta.snapshots, prefix, PREFIX_LEN);
 	}
-	if (agg->meta_dirty)
+	if (agg->meta.dirty)
 		write_meta(agg, writer);
 }
 
@@ -87,10 +86,7 @@ write_meta(SeWindowAgg *agg, SeSnapshotWriter *writer)
 {
 	StringInfoData out;
 
-	initStringInfo(&out);
-	se_record_put_u8(&out, SE_STATE_VERSION);
-	se_record_put_u8(&out, SORT_META);
-	se_record_put_u32(&out, agg->snapshots);
+	se_meta_record_begin(&agg->meta, &out);
 	se_record_put_i64(&out, agg->closed_to);
 	se_record_put_i64(&out, agg->op.watermark_out);
 	se_record_put_u8(&out, agg->firing);
@@ -102,10 +98,7 @@ write_meta(SeWindowAgg *agg, SeSnapshotWriter *writer)
 		se_record_put_i64(&out, agg->dropped_to);
 		se_record_put_i64(&out, agg->early_tick);
 	}
-	se_snapshot_append(writer, agg->op.id, out.data, out.len);
-	pfree(out.data);
-	agg->meta_saved = agg->snapshots;
-	agg->meta_dirty = false;
+	se_meta_record_append(&agg->meta, &out, &agg->op, writer);
 }
 
 static void
@@ -113,8 +106,7 @@ read_meta(SeWindowAgg *agg, SeRecordReader *reader)
 {
 	uint8		firing;
 
-	agg->meta_saved = se_record_u32(reader);
-	agg->snapshots = Max(agg->snapshots, agg->meta_saved);
+	se_meta_record_read(&agg->meta, reader);
 	agg->closed_to = se_record_i64(reader);
 	agg->op.watermark_out = se_record_i64(reader);
 	firing = se_record_u8(reader);
@@ -174,16 +166,9 @@ se_window_state_rewrite(SeOperator *op, const void *record, Size len)
 	SeTime		start;
 	uint8		sort;
 
-	if (se_record_u8(&reader) != SE_STATE_VERSION)
-		se_record_corrupted();
-	sort = se_record_u8(&reader);
-	if (sort == SORT_META)
-	{
-		if (se_record_u32(&reader) != agg->meta_saved || agg->meta_dirty)
-			return 0;
-		agg->meta_dirty = true;
-		return len;
-	}
+	sort = se_meta_record_sort(&reader);
+	if (sort == SE_SORT_META)
+		return se_meta_record_rewrite(&agg->meta, &reader, len);
 	start = se_record_i64(&reader);
 	home = home_of_record(agg, sort, start, se_record_i64(&reader), false);
 	return home == NULL ? 0 : se_agg_home_rewrite(agg->set, home, record, len, PREFIX_LEN);
@@ -200,22 +185,18 @@ se_window_state_restore(SeOperator *op, const void *record, Size len)
 	SeTime		end;
 	uint8		sort;
 
-	if (se_record_u8(&reader) != SE_STATE_VERSION)
-		se_record_corrupted();
-	sort = se_record_u8(&reader);
-	if (sort == SORT_META)
+	sort = se_meta_record_sort(&reader);
+	if (sort == SE_SORT_META)
 		read_meta(agg, &reader);
 	else
 	{
 		SeAggRecordKind kind;
-		uint32		snapshot;
 
 		start = se_record_i64(&reader);
 		end = se_record_i64(&reader);
 		home = home_of_record(agg, sort, start, end, true);
 		kind = se_record_u8(&reader);
-		snapshot = se_agg_home_restore(agg->set, home, kind, &reader);
-		agg->snapshots = Max(agg->snapshots, snapshot);
+		se_agg_home_restore(agg->set, home, kind, &reader, &agg->meta.snapshots);
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(agg->scratch);

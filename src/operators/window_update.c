@@ -130,7 +130,7 @@ se_window_update_advance(SeWindowAgg *agg, SeTime h)
 	{
 		agg->closed_to = Max(agg->closed_to, h);
 		agg->dropped_to = Max(agg->dropped_to, dropped);
-		agg->meta_dirty = true;
+		agg->meta.dirty = true;
 	}
 	if (h > agg->op.watermark_out)
 		se_op_emit_watermark(&agg->op, h);
@@ -142,7 +142,7 @@ static bool
 fire(SeWindowAgg *agg, SeTime t)
 {
 	agg->closed_to = Max(agg->closed_to, t - 1);
-	agg->meta_dirty = true;
+	agg->meta.dirty = true;
 	se_env_state_touched(agg->op.env);
 
 	for (int i = agg->nawake - 1; i >= 0; i--)
@@ -330,7 +330,7 @@ se_window_update_timer(SeOperator *op, SeTime now)
 	if (at <= agg->early_tick)
 		return;
 	agg->early_tick = at;
-	agg->meta_dirty = true;
+	agg->meta.dirty = true;
 	se_env_state_touched(agg->op.env);
 	for (int i = 0; i < agg->nslices; i++)
 	{

@@ -26,7 +26,7 @@ static List *matching_columns(Relation table, TupleDesc desc);
 static SPIPlanPtr prepare_insert(Relation table, TupleDesc desc, List *columns);
 static void insert_tuple(SeTask *task, Relation table, SPIPlanPtr plan, TupleDesc desc, List *columns, const SeLateRow *late);
 static void insert_text(SeTask *task, Relation table, const SeLateRow *late);
-static void list_columns(Relation table, Jsonb * row, StringInfo columns);
+static void list_columns(Relation table, Jsonb *row, StringInfo columns);
 static void check_inserted(Relation table, int result);
 static const char *quoted_name(Relation table);
 static void refuse_loss(Relation table, const char *column) SE_NORETURN;
@@ -216,7 +216,7 @@ insert_text(SeTask *task, Relation table, const SeLateRow *late)
 
 /* The columns of the table that the row has, each with a comma behind it. A value without a column is refused. */
 static void
-list_columns(Relation table, Jsonb * row, StringInfo columns)
+list_columns(Relation table, Jsonb *row, StringInfo columns)
 {
 	JsonbIterator *iterator = JsonbIteratorInit(&row->root);
 	JsonbValue	key;

@@ -140,7 +140,7 @@ begin_generation(SeOperator *op)
 		return false;
 	agg->old = agg->current;
 	agg->current = se_session_generation_new(agg, agg->old->number + 1);
-	agg->meta_dirty = true;
+	agg->meta.dirty = true;
 	return true;
 }
 

@@ -461,7 +461,7 @@ SE_TEST(damaged_records_are_errors)
 			fill(batch, &rows[i]);
 			if (i % 50 == 49)
 			{
-				((SeCountAgg *) op)->meta_dirty = true;
+				((SeCountAgg *) op)->meta.dirty = true;
 				se_op_push(op, 0, batch);
 				commit(op, &log, sink, false);
 				se_batch_reset(batch);
