@@ -66,8 +66,7 @@ se_count_agg_new(const SeCountAggNode *node, SeOperatorEnv *env)
 	for (int i = 0; i < agg->set->ncalls; i++)
 		agg->replays |= agg->set->slots[i].method == SE_AGG_REPLAY;
 	agg->keys = se_keys_new(input, node->keys, node->key_eq);
-	for (int k = 0; k < agg->keys->n; k++)
-		agg->looks_vary |= agg->keys->columns[k].kind == SE_KEY_GENERIC;
+	se_keyed_rows_init(&agg->keyed, agg->keys);
 	cut_pieces(agg);
 	agg->piece_keys = agg->overlap ? se_keys_numbered(agg->keys) : agg->keys;
 	agg->piece_values = palloc(Max(agg->piece_keys->n, 1) * sizeof(Datum));
@@ -128,6 +127,7 @@ static int
 take_rows(SeOperator *op, SeBatch *batch, int from)
 {
 	SeCountAgg *agg = (SeCountAgg *) op;
+	SeKeyedRows *keyed = &agg->keyed;
 	SeOperatorEnv *env = op->env;
 	MemoryContext old;
 	int			n;
@@ -139,13 +139,13 @@ take_rows(SeOperator *op, SeBatch *batch, int from)
 	env->current_batch = batch;
 	env->current_row = -1;
 	agg->outer = old = MemoryContextSwitchTo(agg->scratch);
-	se_keys_prepare(agg->keys, batch, agg->rows, n, agg->key_values, agg->key_nulls, agg->hashes);
+	se_keyed_rows_prepare(keyed, batch, n);
 	se_env_state_touched(env);
-	se_table_get_rows(agg->overlap ? agg->anchors : agg->home->table, agg->hashes, agg->key_values, agg->key_nulls,
-					  n, agg->entries);
+	se_table_get_rows(agg->overlap ? agg->anchors : agg->home->table, keyed->hashes, keyed->values, keyed->nulls, n,
+					  keyed->entries);
 	for (int i = 0; i < n; i++)
 	{
-		env->current_row = agg->rows[i];
+		env->current_row = keyed->rows[i];
 		if (agg->overlap)
 			place_overlapping(agg, batch, i);
 		else
@@ -175,7 +175,7 @@ keep_rows(SeCountAgg *agg, SeBatch *batch, int from)
 			env->late_pairs++;
 		}
 		else
-			agg->rows[n++] = row;
+			agg->keyed.rows[n++] = row;
 	}
 	return n;
 }
@@ -184,7 +184,7 @@ keep_rows(SeCountAgg *agg, SeBatch *batch, int from)
 static void
 place_row(SeCountAgg *agg, SeBatch *batch, int i)
 {
-	SeEntry    *entry = agg->entries[i];
+	SeEntry    *entry = agg->keyed.entries[i];
 	SeCountPiece *piece = se_count_piece(agg, entry);
 	int64		from = agg->node->partial ? agg->node->slide - agg->node->size : 0;
 
@@ -197,8 +197,8 @@ place_row(SeCountAgg *agg, SeBatch *batch, int i)
 		piece->first += piece->rows;
 		piece->rows = 0;
 	}
-	if (piece->rows == from && agg->looks_vary)
-		se_table_rekey(agg->home->table, entry, agg->key_values + (Size) i * agg->keys->n);
+	if (piece->rows == from && agg->keys->looks_vary)
+		se_table_rekey(agg->home->table, entry, se_keyed_rows_values(&agg->keyed, i));
 	piece->rows++;
 	if (piece->rows <= from || piece->rows > from + agg->node->size)
 	{
@@ -206,7 +206,7 @@ place_row(SeCountAgg *agg, SeBatch *batch, int i)
 		se_table_touch_rows(agg->home->table, &entry, 1);
 		return;
 	}
-	add_pending(agg, agg->rows[i], entry);
+	add_pending(agg, agg->keyed.rows[i], entry);
 	if (piece->rows == from + agg->node->size)
 	{
 		piece->waits = true;
@@ -221,7 +221,7 @@ place_row(SeCountAgg *agg, SeBatch *batch, int i)
 static void
 place_overlapping(SeCountAgg *agg, SeBatch *batch, int i)
 {
-	SeCountKey *key = se_count_key(agg, agg->entries[i]);
+	SeCountKey *key = se_count_key(agg, agg->keyed.entries[i]);
 	SeEntry    *entry;
 
 	if (key->room == 0)
@@ -230,12 +230,12 @@ place_overlapping(SeCountAgg *agg, SeBatch *batch, int i)
 	key->rows++;
 	key->left--;
 	se_count_piece(agg, entry)->rows++;
-	add_pending(agg, agg->rows[i], entry);
+	add_pending(agg, agg->keyed.rows[i], entry);
 	if (key->left == 0)
 	{
 		agg->full[agg->nfull++] = (SeCountFull)
 		{
-			agg->entries[i], key->piece
+			agg->keyed.entries[i], key->piece
 		};
 		if (key->waiting < 0)
 			key->waiting = key->piece;
@@ -247,7 +247,7 @@ static SeEntry *
 begin_piece(SeCountAgg *agg, SeBatch *batch, SeCountKey *key, int i)
 {
 	int			nkeys = agg->keys->n;
-	const Datum *values = agg->key_values + (Size) i * nkeys;
+	const Datum *values = se_keyed_rows_values(&agg->keyed, i);
 	int64		number = key->piece + 1;
 	uint32		place = (uint32) (number % agg->places);
 	SeEntry    *entry = place < key->room ? key->places[place] : NULL;
@@ -260,7 +260,7 @@ begin_piece(SeCountAgg *agg, SeBatch *batch, SeCountKey *key, int i)
 	{
 		if (!SE_FAULT_WRONG("wrong-count-place-kept"))
 			se_agg_set_reset(agg->set, agg->home, se_count_acc(agg, entry));
-		if (agg->looks_vary)
+		if (agg->keys->looks_vary)
 		{
 			memcpy(agg->piece_values, values, nkeys * sizeof(Datum));
 			se_table_rekey(agg->home->table, entry, agg->piece_values);
@@ -269,11 +269,11 @@ begin_piece(SeCountAgg *agg, SeBatch *batch, SeCountKey *key, int i)
 	else
 	{
 		memcpy(agg->piece_values, values, nkeys * sizeof(Datum));
-		memcpy(agg->piece_nulls, agg->key_nulls + (Size) i * nkeys, nkeys * sizeof(bool));
+		memcpy(agg->piece_nulls, se_keyed_rows_nulls(&agg->keyed, i), nkeys * sizeof(bool));
 		agg->piece_values[nkeys] = Int64GetDatum(place);
 		agg->piece_nulls[nkeys] = false;
 		/* Nobody looks for a piece by its key, so any hash will do. */
-		entry = se_table_add(agg->home->table, agg->hashes[i] ^ place * 0x9E3779B1u, agg->piece_values,
+		entry = se_table_add(agg->home->table, agg->keyed.hashes[i] ^ place * 0x9E3779B1u, agg->piece_values,
 							 agg->piece_nulls);
 		se_count_window_put(agg, key, number, entry);
 	}
@@ -288,10 +288,7 @@ begin_piece(SeCountAgg *agg, SeBatch *batch, SeCountKey *key, int i)
 static void
 add_pending(SeCountAgg *agg, int row, SeEntry *entry)
 {
-	agg->pending_rows[agg->npending] = row;
-	agg->pending_entries[agg->npending] = entry;
-	agg->pending_accs[agg->npending] = se_count_acc(agg, entry);
-	agg->npending++;
+	se_pending_rows_add(&agg->pending, row, entry, se_count_acc(agg, entry));
 }
 
 /* Let the aggregates see the rows placed since the last time, then look at the pieces they filled. */
@@ -300,16 +297,10 @@ finish_pieces(SeCountAgg *agg, SeBatch *batch)
 {
 	SeOperatorEnv *env = agg->op.env;
 	int			row = env->current_row;
-	int			n = agg->npending;
 	int			nfull = agg->nfull;
 
-	agg->npending = 0;
 	agg->nfull = 0;
-	if (n > 0)
-	{
-		se_table_touch_rows(agg->home->table, agg->pending_entries, n);
-		se_agg_set_apply(agg->set, agg->home, batch, agg->pending_rows, agg->pending_accs, n);
-	}
+	se_pending_rows_apply(&agg->pending, agg->set, agg->home, batch);
 	/* What fails now is no row's fault, and goes on failing without it. */
 	env->current_batch = NULL;
 	for (int i = 0; i < nfull; i++)
@@ -364,23 +355,10 @@ emit_rest(SeCountAgg *agg)
 static void
 need_rows(SeCountAgg *agg, int n)
 {
-	MemoryContext old;
-	int			nkeys = Max(agg->keys->n, 1);
-
-	if (n <= agg->max_rows)
+	if (!se_keyed_rows_need(&agg->keyed, n))
 		return;
-	old = MemoryContextSwitchTo(agg->op.env->memory);
-	agg->max_rows = n;
-	agg->rows = palloc(n * sizeof(int));
-	agg->key_values = palloc((Size) n * nkeys * sizeof(Datum));
-	agg->key_nulls = palloc((Size) n * nkeys * sizeof(bool));
-	agg->hashes = palloc(n * sizeof(uint32));
-	agg->entries = palloc(n * sizeof(SeEntry *));
-	agg->pending_rows = palloc(n * sizeof(int));
-	agg->pending_entries = palloc(n * sizeof(SeEntry *));
-	agg->pending_accs = palloc(n * sizeof(char *));
-	agg->full = palloc(n * sizeof(SeCountFull));
-	MemoryContextSwitchTo(old);
+	se_pending_rows_init(&agg->pending, n, agg->keyed.memory);
+	agg->full = MemoryContextAlloc(agg->keyed.memory, n * sizeof(SeCountFull));
 }
 
 /* What monitoring shows. */

@@ -25,7 +25,9 @@
 #include "flow/graph.h"
 #include "flow/operator.h"
 #include "operators/agg_set.h"
+#include "operators/keyed_rows.h"
 #include "operators/meta_record.h"
+#include "operators/pending_rows.h"
 #include "operators/stash.h"
 
 /* Behind the accumulators of an entry. */
@@ -85,7 +87,6 @@ typedef struct SeCountAgg
 	SeKeys	   *keys;
 	SeKeys	   *piece_keys;		/* keys, then the place; `keys` if a key has one place */
 	bool		overlap;
-	bool		looks_vary;		/* equal keys may look different */
 	bool		replays;		/* some call */
 	int64		reach;
 	int			step;			/* 1 or 2 */
@@ -106,20 +107,12 @@ typedef struct SeCountAgg
 	MemoryContext scratch;
 	MemoryContext outer;		/* current where rows came from: what is sent on runs in it */
 	SeBatch    *out;
-	int			max_rows;
-	int		   *rows;			/* numbers of those taken */
-	Datum	   *key_values;
-	bool	   *key_nulls;
-	uint32	   *hashes;
-	SeEntry   **entries;		/* pieces or anchors of the rows */
+	SeKeyedRows keyed;			/* rows taken; entries are pieces or anchors */
 	Datum	   *piece_values;	/* one key of piece_keys */
 	bool	   *piece_nulls;
 
 	/* rows that wait to be applied, then pieces that wait to be looked at */
-	int			npending;
-	int		   *pending_rows;
-	SeEntry   **pending_entries;
-	char	  **pending_accs;
+	SePendingRows pending;
 	int			nfull;
 	SeCountFull *full;
 } SeCountAgg;

@@ -17,6 +17,7 @@
 #include "base/fault.h"
 #include "base/settings.h"
 #include "operators/agg_set.h"
+#include "operators/keyed_rows.h"
 #include "operators/meta_record.h"
 #include "operators/operators.h"
 #include "state/key_group.h"
@@ -38,13 +39,7 @@ typedef struct SeGroupAgg
 	/* memory: per batch */
 	MemoryContext scratch;
 	SeBatch    *out;
-	int			max_rows;
-	int		   *rows;
-	Datum	   *key_values;
-	bool	   *key_nulls;
-	uint32	   *hashes;
-	SeEntry   **entries;
-	char	  **accs;
+	SeKeyedRows keyed;
 } SeGroupAgg;
 
 /* Every record begins so; its kind and contents follow (agg_set.h). */
@@ -56,7 +51,6 @@ static void group_agg_snapshot(SeOperator *op, SeSnapshotWriter *writer);
 static Size group_agg_rewrite(SeOperator *op, const void *record, Size len);
 static void group_agg_restore(SeOperator *op, const void *record, Size len);
 static void group_agg_restored(SeOperator *op);
-static void need_rows(SeGroupAgg *agg, int n);
 static void emit_group(SeGroupAgg *agg, SeEntry *entry);
 static void flush(SeGroupAgg *agg);
 static void publish(SeGroupAgg *agg);
@@ -81,6 +75,7 @@ se_group_agg_new(const SeGroupAggNode *node, SeOperatorEnv *env)
 	agg->node = node;
 	agg->set = se_agg_set_new(node->calls, input, env);
 	agg->keys = se_keys_new(input, node->keys, node->key_eq);
+	se_keyed_rows_init(&agg->keyed, agg->keys);
 	agg->home = se_agg_home_new(agg->set, agg->keys, agg->set->payload_size);
 	agg->scratch = AllocSetContextCreate(CurrentMemoryContext, "stream_engine group aggregate",
 										 ALLOCSET_DEFAULT_SIZES);
@@ -100,18 +95,14 @@ group_agg_push(SeOperator *op, int input, SeBatch *batch)
 	if (n > 0)
 	{
 		se_env_state_touched(op->env);
-		need_rows(agg, n);
+		se_keyed_rows_need(&agg->keyed, n);
 		op->env->current_batch = batch;
 		op->env->current_row = -1;
 		old = MemoryContextSwitchTo(agg->scratch);
-		for (int i = 0; i < n; i++)
-			agg->rows[i] = i;
-		se_keys_prepare(agg->keys, batch, agg->rows, n, agg->key_values, agg->key_nulls, agg->hashes);
-		se_table_get_rows(agg->home->table, agg->hashes, agg->key_values, agg->key_nulls, n, agg->entries);
-		for (int i = 0; i < n; i++)
-			agg->accs[i] = se_entry_payload(agg->home->table, agg->entries[i]);
-		se_table_touch_rows(agg->home->table, agg->entries, n);
-		se_agg_set_apply(agg->set, agg->home, batch, agg->rows, agg->accs, n);
+		se_keyed_rows_prepare_from(&agg->keyed, batch, 0, n);
+		se_keyed_rows_get(&agg->keyed, agg->home->table, n);
+		se_table_touch_rows(agg->home->table, agg->keyed.entries, n);
+		se_agg_set_apply(agg->set, agg->home, batch, agg->keyed.rows, agg->keyed.accs, n);
 		MemoryContextSwitchTo(old);
 		MemoryContextReset(agg->scratch);
 		op->env->current_batch = NULL;
@@ -119,25 +110,6 @@ group_agg_push(SeOperator *op, int input, SeBatch *batch)
 	}
 	if (batch->wm_end > op->watermark_in)
 		se_op_forward_watermark(op, 0, batch->wm_end);
-}
-
-static void
-need_rows(SeGroupAgg *agg, int n)
-{
-	MemoryContext old;
-	int			nkeys = Max(agg->keys->n, 1);
-
-	if (n <= agg->max_rows)
-		return;
-	old = MemoryContextSwitchTo(agg->op.env->memory);
-	agg->max_rows = n;
-	agg->rows = palloc(n * sizeof(int));
-	agg->key_values = palloc((Size) n * nkeys * sizeof(Datum));
-	agg->key_nulls = palloc((Size) n * nkeys * sizeof(bool));
-	agg->hashes = palloc(n * sizeof(uint32));
-	agg->entries = palloc(n * sizeof(SeEntry *));
-	agg->accs = palloc(n * sizeof(char *));
-	MemoryContextSwitchTo(old);
 }
 
 /* The net change of every group that changed since the last commit. */

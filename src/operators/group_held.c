@@ -23,6 +23,7 @@
 #include "base/settings.h"
 #include "operators/agg_set.h"
 #include "operators/counted.h"
+#include "operators/keyed_rows.h"
 #include "operators/meta_record.h"
 #include "operators/operators.h"
 #include "state/key_group.h"
@@ -52,14 +53,8 @@ typedef struct SeGroupHeld
 	/* memory: per batch, or per row */
 	MemoryContext scratch;
 	MemoryContext row_scratch;
-	int			max_rows;
-	int		   *rows;
-	Datum	   *key_values;
-	bool	   *key_nulls;
-	uint32	   *hashes;
-	SeEntry   **entries;
-	SeEntry   **due;
-	char	  **accs;
+	SeKeyedRows keyed;
+	SeEntry   **due;			/* per row: groups whose count of rows says so */
 	Datum	   *out_values;
 	bool	   *out_nulls;
 } SeGroupHeld;
@@ -75,7 +70,6 @@ static Size group_held_rewrite(SeOperator *op, const void *record, Size len);
 static void group_held_restore(SeOperator *op, const void *record, Size len);
 static void group_held_restored(SeOperator *op);
 static void apply_rows(SeGroupHeld *agg, SeBatch *batch, int from, int to);
-static void need_rows(SeGroupHeld *agg, int n);
 static void reach(SeGroupHeld *agg, SeTime h);
 static SeTime next_boundary(const SeGroupHeld *agg);
 static void emit_stale(SeGroupHeld *agg);
@@ -105,6 +99,7 @@ se_group_held_new(const SeGroupAggNode *node, SeOperatorEnv *env)
 	agg->node = node;
 	agg->set = se_agg_set_new(node->calls, input, env);
 	agg->keys = se_keys_new(input, node->keys, node->key_eq);
+	se_keyed_rows_init(&agg->keyed, agg->keys);
 	agg->home = se_agg_home_new_updating(agg->set, agg->keys);
 	agg->reached = SE_TIME_MIN;
 	agg->boundary = next_boundary(agg);
@@ -127,7 +122,8 @@ group_held_push(SeOperator *op, int input, SeBatch *batch)
 
 	if (!batch->append_only)
 		elog(ERROR, "group aggregate got rows that change others");
-	need_rows(agg, batch->nrows);
+	if (se_keyed_rows_need(&agg->keyed, batch->nrows))
+		agg->due = MemoryContextAlloc(agg->keyed.memory, batch->nrows * sizeof(SeEntry *));
 	while (from < batch->nrows)
 	{
 		int			to = from;
@@ -149,7 +145,6 @@ apply_rows(SeGroupHeld *agg, SeBatch *batch, int from, int to)
 {
 	SeOperatorEnv *env = agg->op.env;
 	SeCounted	counted = {agg->set, agg->home, &agg->stale, agg->node->emit.every, emit_group, agg};
-	SeTable    *table = agg->home->table;
 	int			n = to - from;
 	MemoryContext old;
 
@@ -159,37 +154,13 @@ apply_rows(SeGroupHeld *agg, SeBatch *batch, int from, int to)
 	env->current_batch = batch;
 	env->current_row = -1;
 	old = MemoryContextSwitchTo(agg->scratch);
-	for (int i = 0; i < n; i++)
-		agg->rows[i] = from + i;
-	se_keys_prepare(agg->keys, batch, agg->rows, n, agg->key_values, agg->key_nulls, agg->hashes);
-	se_table_get_rows(table, agg->hashes, agg->key_values, agg->key_nulls, n, agg->entries);
-	for (int i = 0; i < n; i++)
-		agg->accs[i] = se_entry_payload(table, agg->entries[i]);
-	se_table_touch_rows(table, agg->entries, n);
-	se_counted_apply(&counted, batch, agg->rows, agg->entries, agg->accs, n, agg->due);
+	se_keyed_rows_prepare_from(&agg->keyed, batch, from, n);
+	se_keyed_rows_get(&agg->keyed, agg->home->table, n);
+	se_table_touch_rows(agg->home->table, agg->keyed.entries, n);
+	se_counted_apply(&counted, batch, agg->keyed.rows, agg->keyed.entries, agg->keyed.accs, n, agg->due);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(agg->scratch);
 	env->current_batch = NULL;
-}
-
-static void
-need_rows(SeGroupHeld *agg, int n)
-{
-	MemoryContext old;
-	int			nkeys = Max(agg->keys->n, 1);
-
-	if (n <= agg->max_rows)
-		return;
-	old = MemoryContextSwitchTo(agg->op.env->memory);
-	agg->max_rows = n;
-	agg->rows = palloc(n * sizeof(int));
-	agg->key_values = palloc((Size) n * nkeys * sizeof(Datum));
-	agg->key_nulls = palloc((Size) n * nkeys * sizeof(bool));
-	agg->hashes = palloc(n * sizeof(uint32));
-	agg->entries = palloc(n * sizeof(SeEntry *));
-	agg->due = palloc(n * sizeof(SeEntry *));
-	agg->accs = palloc(n * sizeof(char *));
-	MemoryContextSwitchTo(old);
 }
 
 static void

@@ -42,7 +42,6 @@ static void group_ttl_push(SeOperator *op, int input, SeBatch *batch);
 static void group_ttl_watermark(SeOperator *op, int input, SeTime h);
 static void group_ttl_timer(SeOperator *op, SeTime now);
 static void group_ttl_prepare(SeOperator *op);
-static void need_rows(SeGroupTtl *ttl, int n);
 static void take_rows(SeGroupTtl *ttl, SeBatch *batch);
 static void apply_pending(SeGroupTtl *ttl, SeBatch *batch);
 static void emit_row(SeGroupTtl *ttl, SeAggHome *home, SeEntry *entry, SeRowKind kind);
@@ -79,6 +78,7 @@ se_group_ttl_new(const SeGroupAggNode *node, SeOperatorEnv *env)
 	ttl->node = node;
 	ttl->set = se_agg_set_new(node->calls, input, env);
 	ttl->keys = se_keys_new(input, node->keys, node->key_eq);
+	se_keyed_rows_init(&ttl->keyed, ttl->keys);
 	ttl->clock = ttl->clock_saved = SE_TIME_MIN;
 	ttl->scratch = AllocSetContextCreate(CurrentMemoryContext, "stream_engine group aggregate",
 										 ALLOCSET_DEFAULT_SIZES);
@@ -111,34 +111,9 @@ se_group_ttl_generation_free(SeGroupTtl *ttl, SeTtlGeneration *generation)
 static void
 apply_pending(SeGroupTtl *ttl, SeBatch *batch)
 {
-	int			n = ttl->npending;
-
-	ttl->npending = 0;
-	if (n == 0)
-		return;
-	se_table_touch_rows(ttl->current->home->table, ttl->pending_entries, n);
-	for (int i = 0; i < n; i++)
-		ttl->pending_entries[i]->flags |= SE_ENTRY_CHANGED;
-	se_agg_set_apply(ttl->set, ttl->current->home, batch, ttl->pending_rows, ttl->pending_accs, n);
-}
-
-static void
-need_rows(SeGroupTtl *ttl, int n)
-{
-	MemoryContext old;
-
-	if (n <= ttl->max_rows)
-		return;
-	old = MemoryContextSwitchTo(ttl->op.env->memory);
-	ttl->max_rows = n;
-	ttl->rows = palloc(n * sizeof(int));
-	ttl->key_values = palloc((Size) n * ttl->keys->n * sizeof(Datum));
-	ttl->key_nulls = palloc((Size) n * ttl->keys->n * sizeof(bool));
-	ttl->hashes = palloc(n * sizeof(uint32));
-	ttl->pending_rows = palloc(n * sizeof(int));
-	ttl->pending_entries = palloc(n * sizeof(SeEntry *));
-	ttl->pending_accs = palloc(n * sizeof(char *));
-	MemoryContextSwitchTo(old);
+	for (int i = 0; i < ttl->pending.n; i++)
+		ttl->pending.entries[i]->flags |= SE_ENTRY_CHANGED;
+	se_pending_rows_apply(&ttl->pending, ttl->set, ttl->current->home, batch);
 }
 
 /* When a group that was written at a time expires: with the end of the input at the latest. */
@@ -169,13 +144,12 @@ group_ttl_push(SeOperator *op, int input, SeBatch *batch)
 	if (batch->nrows > 0)
 	{
 		se_env_state_touched(op->env);
-		need_rows(ttl, batch->nrows);
+		if (se_keyed_rows_need(&ttl->keyed, batch->nrows))
+			se_pending_rows_init(&ttl->pending, batch->nrows, ttl->keyed.memory);
 		op->env->current_batch = batch;
 		op->env->current_row = -1;
 		old = MemoryContextSwitchTo(ttl->scratch);
-		for (int i = 0; i < batch->nrows; i++)
-			ttl->rows[i] = i;
-		se_keys_prepare(ttl->keys, batch, ttl->rows, batch->nrows, ttl->key_values, ttl->key_nulls, ttl->hashes);
+		se_keyed_rows_prepare_from(&ttl->keyed, batch, 0, batch->nrows);
 		take_rows(ttl, batch);
 		apply_pending(ttl, batch);
 		MemoryContextSwitchTo(old);
@@ -192,20 +166,20 @@ static void
 take_rows(SeGroupTtl *ttl, SeBatch *batch)
 {
 	SeOperatorEnv *env = ttl->op.env;
-	int			nkeys = ttl->keys->n;
 
 	ttl->nrows += batch->nrows;
 	if (ttl->old != NULL)
 		move_some(ttl, 2 * batch->nrows + 16);
-	se_table_prefetch_rows(ttl->current->home->table, ttl->hashes, batch->nrows);
+	se_table_prefetch_rows(ttl->current->home->table, ttl->keyed.hashes, batch->nrows);
 	for (int i = 0; i < batch->nrows; i++)
 	{
-		const Datum *values = ttl->key_values + (Size) i * nkeys;
-		const bool *nulls = ttl->key_nulls + (Size) i * nkeys;
+		uint32		hash = ttl->keyed.hashes[i];
+		const Datum *values = se_keyed_rows_values(&ttl->keyed, i);
+		const bool *nulls = se_keyed_rows_nulls(&ttl->keyed, i);
 		SeTime		clock = row_clock(ttl, batch, i);
 		SeTime		written = row_time(ttl, batch, i, clock);
 		SeTime		expires = expiry(ttl, written);
-		SeEntry    *entry = find_group(ttl, ttl->hashes[i], values, nulls);
+		SeEntry    *entry = find_group(ttl, hash, values, nulls);
 		bool		living = entry != NULL &&
 		(!is_expired(ttl, entry, clock) || SE_FAULT_WRONG("wrong-ttl-expired-group-lives"));
 
@@ -218,7 +192,7 @@ take_rows(SeGroupTtl *ttl, SeBatch *batch)
 				env->late_pairs++;
 				continue;
 			}
-			entry = begin_anew(ttl, entry, ttl->hashes[i], values, nulls);
+			entry = begin_anew(ttl, entry, hash, values, nulls);
 			se_group_ttl_life(ttl, entry)->expires = expires;
 			se_timers_add(&ttl->current->timers, expires, entry);
 		}
@@ -229,10 +203,7 @@ take_rows(SeGroupTtl *ttl, SeBatch *batch)
 			if (!SE_FAULT_WRONG("wrong-ttl-first-write"))
 				se_group_ttl_life(ttl, entry)->expires = Max(se_group_ttl_life(ttl, entry)->expires, expires);
 		}
-		ttl->pending_rows[ttl->npending] = i;
-		ttl->pending_entries[ttl->npending] = entry;
-		ttl->pending_accs[ttl->npending] = se_entry_payload(ttl->current->home->table, entry);
-		ttl->npending++;
+		se_pending_rows_add(&ttl->pending, i, entry, se_entry_payload(ttl->current->home->table, entry));
 	}
 }
 

@@ -20,7 +20,9 @@
 #include "flow/graph.h"
 #include "flow/operator.h"
 #include "operators/agg_set.h"
+#include "operators/keyed_rows.h"
 #include "operators/meta_record.h"
+#include "operators/pending_rows.h"
 #include "state/timers.h"
 
 /* Behind the accumulators of an entry. */
@@ -69,17 +71,8 @@ typedef struct SeGroupTtl
 	/* memory: per batch or output batch */
 	MemoryContext scratch;
 	SeBatch    *out;
-	int			max_rows;
-	int		   *rows;
-	Datum	   *key_values;
-	bool	   *key_nulls;
-	uint32	   *hashes;
-
-	/* rows that wait to be applied */
-	int			npending;
-	int		   *pending_rows;
-	SeEntry   **pending_entries;
-	char	  **pending_accs;
+	SeKeyedRows keyed;
+	SePendingRows pending;		/* of the current generation */
 } SeGroupTtl;
 
 static inline SeTtlLife *

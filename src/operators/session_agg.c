@@ -79,6 +79,7 @@ se_session_agg_new(const SeSessionAggNode *node, SeOperatorEnv *env)
 	agg->early_next = agg->final_to = SE_TIME_MIN;
 	agg->set = se_agg_set_new(node->calls, input, env);
 	agg->keys = se_keys_new(input, node->keys, node->key_eq);
+	se_keyed_rows_init(&agg->keyed, agg->keys);
 	agg->session_keys = se_keys_numbered(agg->keys);
 	agg->session_values = palloc(agg->session_keys->n * sizeof(Datum));
 	agg->session_nulls = palloc(agg->session_keys->n * sizeof(bool));
@@ -126,12 +127,12 @@ take_rows(SeOperator *op, SeBatch *batch, int from)
 	}
 	for (int i = 0; i < n; i++)
 	{
-		int			row = agg->rows[i];
+		int			row = agg->keyed.rows[i];
 
 		if (agg->updating)
 			se_session_update_early(agg, batch->wm[row]);
 		/* What ended before is looked after below, unless the row would touch it. */
-		if (agg->firing || touches_ended(agg, batch, row, agg->anchors[i]))
+		if (agg->firing || touches_ended(agg, batch, row, agg->keyed.entries[i]))
 		{
 			apply_pending(agg, batch);
 			env->current_batch = NULL;
@@ -170,10 +171,10 @@ find_windows(SeSessionAgg *agg, SeBatch *batch, int from)
 	{
 		agg->op.env->current_row = row;
 		if (row_end(agg, batch, row, &agg->ends[row]))
-			agg->rows[n++] = row;
+			agg->keyed.rows[n++] = row;
 	}
 	if (n > 0)
-		se_keys_prepare(agg->keys, batch, agg->rows, n, agg->key_values, agg->key_nulls, agg->hashes);
+		se_keyed_rows_prepare(&agg->keyed, batch, n);
 	return n;
 }
 
@@ -206,19 +207,18 @@ row_end(const SeSessionAgg *agg, const SeBatch *batch, int row, SeTime *end)
 static void
 find_anchors(SeSessionAgg *agg, SeBatch *batch, int n)
 {
-	int			nkeys = agg->keys->n;
+	SeKeyedRows *keyed = &agg->keyed;
 
-	se_table_get_rows(agg->current->anchors, agg->hashes, agg->key_values, agg->key_nulls, n, agg->anchors);
+	se_table_get_rows(agg->current->anchors, keyed->hashes, keyed->values, keyed->nulls, n, keyed->entries);
 	for (int i = 0; i < n; i++)
-		__builtin_prefetch(((SeSessionList *) se_entry_payload(agg->current->anchors, agg->anchors[i]))->only.one, 1);
+		__builtin_prefetch(((SeSessionList *) se_entry_payload(agg->current->anchors, keyed->entries[i]))->only.one, 1);
 	for (int i = 0; i < n && agg->old != NULL; i++)
 	{
-		SeEntry    *old_anchor = se_table_find(agg->old->anchors, agg->hashes[i],
-											   agg->key_values + (Size) i * nkeys,
-											   agg->key_nulls + (Size) i * nkeys);
+		SeEntry    *old_anchor = se_table_find(agg->old->anchors, keyed->hashes[i], se_keyed_rows_values(keyed, i),
+											   se_keyed_rows_nulls(keyed, i));
 
 		if (old_anchor != NULL)
-			se_session_move_key(agg, old_anchor, agg->anchors[i]);
+			se_session_move_key(agg, old_anchor, keyed->entries[i]);
 	}
 }
 
@@ -240,9 +240,8 @@ touches_ended(SeSessionAgg *agg, SeBatch *batch, int row, SeEntry *anchor)
 static void
 place_row(SeSessionAgg *agg, SeBatch *batch, int i)
 {
-	int			row = agg->rows[i];
-	SeEntry    *anchor = agg->anchors[i];
-	Size		keys = (Size) i * agg->keys->n;
+	int			row = agg->keyed.rows[i];
+	SeEntry    *anchor = agg->keyed.entries[i];
 	SeSessionList *list = (SeSessionList *) se_entry_payload(agg->current->anchors, anchor);
 	SeTime		start = DatumGetTimestamp(se_batch_values(batch, row)[agg->node->time_column]);
 	SeTime		end = agg->ends[row];
@@ -256,7 +255,8 @@ place_row(SeSessionAgg *agg, SeBatch *batch, int i)
 			agg->op.env->late_pairs++;
 			return;
 		}
-		session = se_session_open(agg, agg->current, anchor, agg->key_values + keys, agg->key_nulls + keys, start, end, end);
+		session = se_session_open(agg, agg->current, anchor, se_keyed_rows_values(&agg->keyed, i),
+								  se_keyed_rows_nulls(&agg->keyed, i), start, end, end);
 	}
 	else
 	{
@@ -277,10 +277,7 @@ place_row(SeSessionAgg *agg, SeBatch *batch, int i)
 	}
 	if (agg->updating)
 		se_session_update_row(agg, session, batch->wm[row]);
-	agg->pending_rows[agg->npending] = row;
-	agg->pending_entries[agg->npending] = session->entry;
-	agg->pending_accs[agg->npending] = se_session_acc(agg, session);
-	agg->npending++;
+	se_pending_rows_add(&agg->pending, row, session->entry, se_session_acc(agg, session));
 }
 
 /* Is a row late that ends so, and that no open session takes in? */
@@ -299,13 +296,7 @@ is_late(const SeSessionAgg *agg, SeTime end, SeTime wm)
 static void
 apply_pending(SeSessionAgg *agg, SeBatch *batch)
 {
-	int			n = agg->npending;
-
-	agg->npending = 0;
-	if (n == 0)
-		return;
-	se_table_touch_rows(agg->current->home->table, agg->pending_entries, n);
-	se_agg_set_apply(agg->set, agg->current->home, batch, agg->pending_rows, agg->pending_accs, n);
+	se_pending_rows_apply(&agg->pending, agg->set, agg->current->home, batch);
 }
 
 /* A row touches both: `other` becomes part of the earlier one. */
@@ -491,23 +482,10 @@ se_session_agg_flush(SeSessionAgg *agg)
 static void
 need_rows(SeSessionAgg *agg, int n)
 {
-	MemoryContext old;
-	int			nkeys = Max(agg->keys->n, 1);
-
-	if (n <= agg->max_rows)
+	if (!se_keyed_rows_need(&agg->keyed, n))
 		return;
-	old = MemoryContextSwitchTo(agg->op.env->memory);
-	agg->max_rows = n;
-	agg->ends = palloc(n * sizeof(SeTime));
-	agg->rows = palloc(n * sizeof(int));
-	agg->key_values = palloc((Size) n * nkeys * sizeof(Datum));
-	agg->key_nulls = palloc((Size) n * nkeys * sizeof(bool));
-	agg->hashes = palloc(n * sizeof(uint32));
-	agg->anchors = palloc(n * sizeof(SeEntry *));
-	agg->pending_rows = palloc(n * sizeof(int));
-	agg->pending_entries = palloc(n * sizeof(SeEntry *));
-	agg->pending_accs = palloc(n * sizeof(char *));
-	MemoryContextSwitchTo(old);
+	agg->ends = MemoryContextAlloc(agg->keyed.memory, n * sizeof(SeTime));
+	se_pending_rows_init(&agg->pending, n, agg->keyed.memory);
 }
 
 /* What monitoring shows. */

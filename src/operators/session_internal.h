@@ -37,7 +37,9 @@
 #include "flow/graph.h"
 #include "flow/operator.h"
 #include "operators/agg_set.h"
+#include "operators/keyed_rows.h"
 #include "operators/meta_record.h"
+#include "operators/pending_rows.h"
 #include "operators/stash.h"
 #include "state/timers.h"
 
@@ -138,21 +140,11 @@ typedef struct SeSessionAgg
 	/* memory: per batch or output batch */
 	MemoryContext scratch;
 	SeBatch    *out;
-	int			max_rows;
 	SeTime	   *ends;			/* per row of the batch */
-	int		   *rows;			/* that have a session */
-	Datum	   *key_values;
-	bool	   *key_nulls;
-	uint32	   *hashes;
-	SeEntry   **anchors;
+	SeKeyedRows keyed;			/* those that have a session; entries are anchors */
+	SePendingRows pending;		/* of the current generation */
 	Datum	   *session_values; /* one key of session_keys */
 	bool	   *session_nulls;
-
-	/* rows that wait to be applied */
-	int			npending;
-	int		   *pending_rows;
-	SeEntry   **pending_entries;
-	char	  **pending_accs;
 } SeSessionAgg;
 
 static inline SeSession *

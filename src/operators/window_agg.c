@@ -68,12 +68,11 @@ se_window_agg_new(const SeWindowAggNode *node, SeOperatorEnv *env)
 	agg->node = node;
 	agg->set = se_agg_set_new(node->calls, input, env);
 	agg->keys = se_keys_new(input, node->keys, node->key_eq);
+	se_keyed_rows_init(&agg->keyed, agg->keys);
 	agg->updating = se_emit_is_updating(&node->emit);
 	agg->single = !node->sliced || node->window.kind == SE_WINDOW_TUMBLE ||
 		(node->window.kind == SE_WINDOW_HOP && node->window.slide >= node->window.size) ||
 		node->window.slide == node->window.size;
-	for (int k = 0; k < agg->keys->n; k++)
-		agg->looks_vary |= agg->keys->columns[k].kind == SE_KEY_GENERIC;
 	agg->closed_to = agg->dropped_to = SE_TIME_MIN;
 	agg->deadline = SE_TIME_MAX;
 	agg->max_slices = 16;
@@ -297,45 +296,35 @@ is_late(SeWindowAgg *agg, const SeBatch *batch, int row, SeTime ts)
 static void
 apply_slice(SeWindowAgg *agg, SeBatch *batch, SeSlice *slice)
 {
-	SeTable    *table = slice->home->table;
+	SeKeyedRows *keyed = &agg->keyed;
 	int			n = 0;
 
 	for (int row = slice->first_row; row >= 0; row = agg->next_row[row])
-		agg->rows[n++] = row;
+		keyed->rows[n++] = row;
 	slice->first_row = -1;
 
-	se_keys_prepare(agg->keys, batch, agg->rows, n, agg->key_values, agg->key_nulls, agg->hashes);
-	se_table_get_rows(table, agg->hashes, agg->key_values, agg->key_nulls, n, agg->entries);
+	se_keyed_rows_prepare(keyed, batch, n);
+	se_keyed_rows_get(keyed, slice->home->table, n);
 	if (!agg->single && slice->end <= agg->merged.merged_to)
-		se_window_merge_rows(agg, slice, batch, agg->rows, agg->entries, n);
-	for (int i = 0; i < n; i++)
-		agg->accs[i] = se_entry_payload(table, agg->entries[i]);
-	se_table_touch_rows(table, agg->entries, n);
+		se_window_merge_rows(agg, slice, batch, keyed->rows, keyed->entries, n);
+	se_table_touch_rows(slice->home->table, keyed->entries, n);
 	if (agg->updating)
 		se_window_update_apply(agg, slice, batch, n);
 	else
-		se_agg_set_apply(agg->set, slice->home, batch, agg->rows, agg->accs, n);
+		se_agg_set_apply(agg->set, slice->home, batch, keyed->rows, keyed->accs, n);
 }
 
 static void
 need_rows(SeWindowAgg *agg, int n)
 {
 	MemoryContext old;
-	int			nkeys = Max(agg->keys->n, 1);
 
-	if (n <= agg->max_rows)
+	if (!se_keyed_rows_need(&agg->keyed, n))
 		return;
-	old = MemoryContextSwitchTo(agg->op.env->memory);
-	agg->max_rows = n;
+	old = MemoryContextSwitchTo(agg->keyed.memory);
 	agg->next_row = palloc(n * sizeof(int));
-	agg->rows = palloc(n * sizeof(int));
 	agg->touched = palloc(n * sizeof(SeSlice *));
-	agg->key_values = palloc((Size) n * nkeys * sizeof(Datum));
-	agg->key_nulls = palloc((Size) n * nkeys * sizeof(bool));
-	agg->hashes = palloc(n * sizeof(uint32));
-	agg->entries = palloc(n * sizeof(SeEntry *));
 	agg->due = palloc(n * sizeof(SeEntry *));
-	agg->accs = palloc(n * sizeof(char *));
 	MemoryContextSwitchTo(old);
 }
 

@@ -32,6 +32,7 @@
 #include "flow/graph.h"
 #include "flow/operator.h"
 #include "operators/agg_set.h"
+#include "operators/keyed_rows.h"
 #include "operators/meta_record.h"
 #include "operators/net_rows.h"
 #include "operators/stale.h"
@@ -78,7 +79,6 @@ typedef struct SeWindowAgg
 	SeAggSet   *set;
 	SeKeys	   *keys;
 	bool		single;
-	bool		looks_vary;		/* equal keys may look different */
 	bool		updating;		/* results change (window_update.c) … */
 	bool		boundaries;		/* … also at times between start, end and drop of a window */
 
@@ -107,15 +107,9 @@ typedef struct SeWindowAgg
 	MemoryContext scratch;
 	SeBatch    *out;
 	int			last_slice;		/* where the last row was found */
-	int			max_rows;
-	int		   *next_row;		/* chains of SeSlice */
-	int		   *rows;
+	SeKeyedRows keyed;			/* of one slice */
+	int		   *next_row;		/* per row: chains of SeSlice */
 	SeSlice   **touched;
-	Datum	   *key_values;
-	bool	   *key_nulls;
-	uint32	   *hashes;
-	SeEntry   **entries;
-	char	  **accs;
 	SeEntry   **due;			/* updating: groups whose count of rows says so */
 	Datum	   *out_values;		/* updating: a row being made */
 	bool	   *out_nulls;

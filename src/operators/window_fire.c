@@ -147,7 +147,7 @@ key_of_window(SeWindowAgg *agg, SeAggHome *home, SeEntry *entry, SeTime start, S
 	const Datum *values = se_entry_keys(home->table, entry);
 
 	*table = home->table;
-	if (agg->single || !agg->looks_vary)
+	if (agg->single || !agg->keys->looks_vary)
 		return entry;
 	for (int i = 0; i < agg->nslices && agg->slices[i]->end <= agg->fire_end; i++)
 	{

@@ -299,7 +299,7 @@ se_window_update_deadline(const SeWindowAgg *agg)
 	return deadline;
 }
 
-/* The first n rows of agg->rows change the groups of agg->entries. */
+/* The first n rows of agg->keyed change their groups. */
 void
 se_window_update_apply(SeWindowAgg *agg, SeSlice *slice, const SeBatch *batch, int n)
 {
@@ -308,7 +308,7 @@ se_window_update_apply(SeWindowAgg *agg, SeSlice *slice, const SeBatch *batch, i
 
 	if (!is_closed(agg, slice))
 		counted.every = agg->node->emit.every;
-	se_counted_apply(&counted, batch, agg->rows, agg->entries, agg->accs, n, agg->due);
+	se_counted_apply(&counted, batch, agg->keyed.rows, agg->keyed.entries, agg->keyed.accs, n, agg->due);
 }
 
 static void

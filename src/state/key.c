@@ -50,8 +50,11 @@ se_keys_new(TupleDesc desc, List *columns, List *eq_operators)
 	Assert(n == list_length(eq_operators));
 	keys->n = n;
 	for (int i = 0; i < n; i++)
+	{
 		describe_column(&keys->columns[i], desc, list_nth_int(columns, i),
 						list_nth_oid(eq_operators, i));
+		keys->looks_vary |= keys->columns[i].kind == SE_KEY_GENERIC;
+	}
 	return keys;
 }
 
@@ -61,6 +64,7 @@ se_keys_numbered(const SeKeys *keys)
 	SeKeys	   *result = palloc0(offsetof(SeKeys, columns) + (keys->n + 1) * sizeof(SeKeyColumn));
 
 	result->n = keys->n + 1;
+	result->looks_vary = keys->looks_vary;
 	memcpy(result->columns, keys->columns, keys->n * sizeof(SeKeyColumn));
 	result->columns[keys->n].kind = SE_KEY_INT8;
 	result->columns[keys->n].byval = true;

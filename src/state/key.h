@@ -43,6 +43,7 @@ typedef struct SeKeyColumn
 typedef struct SeKeys
 {
 	int			n;
+	bool		looks_vary;		/* equal keys may look different */
 	SeKeyColumn columns[FLEXIBLE_ARRAY_MEMBER];
 } SeKeys;
 
