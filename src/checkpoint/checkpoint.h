@@ -34,6 +34,9 @@ extern SeSnapshotWriter *se_store_begin(SeStore *store, SeOperator **operators, 
 										uint64 live_bytes);
 extern int64 se_store_finish(SeStore *store);
 
+/* The same where all state is written anew: every older chunk is deleted, and no operator is asked. */
+extern SeSnapshotWriter *se_store_begin_anew(SeStore *store);
+
 /* Bytes appended by the last commit; bytes of all chunks. */
 extern uint64 se_store_last_bytes(const SeStore *store);
 extern uint64 se_store_total_bytes(const SeStore *store);

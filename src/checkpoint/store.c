@@ -113,6 +113,7 @@ typedef struct Delivery
 	SeStore    *reclaiming;		/* not NULL: rewrite, else restore */
 } Delivery;
 
+static void begin(SeStore *store);
 static void append_record(SeSnapshotWriter *writer, int operator_id, const void *bytes, Size len);
 static void take_chunk(void *arg, const char *bytes, Size len);
 static void write_group(SeStore *store);
@@ -205,6 +206,36 @@ se_store_restore(SeStore *store, SeOperator **operators, int noperators)
 SeSnapshotWriter *
 se_store_begin(SeStore *store, SeOperator **operators, int noperators, uint64 live_bytes)
 {
+	begin(store);
+	if (store->total_bytes > 2 * live_bytes + SLACK_BYTES)
+		reclaim(store, operators, noperators,
+				store->total_bytes - 2 * live_bytes - SLACK_BYTES);
+	return &store->writer;
+}
+
+/* Begin a commit that leaves nothing of what was there. */
+SeSnapshotWriter *
+se_store_begin_anew(SeStore *store)
+{
+	ChunkScan	scan;
+
+	begin(store);
+	chunk_scan_begin(&scan, store->table, store, store->oldest);
+	while (chunk_scan_next(&scan))
+	{
+		CatalogTupleDelete(store->table, &scan.tid);
+		store->reclaimed = true;
+		CHECK_FOR_INTERRUPTS();
+	}
+	chunk_scan_end(&scan);
+	store->packer.oldest = store->oldest = store->last_seq + 1;
+	store->total_bytes = 0;
+	return &store->writer;
+}
+
+static void
+begin(SeStore *store)
+{
 	Assert(!store->committing);
 	lock_result(store->job);
 	store->committing = true;
@@ -218,11 +249,6 @@ se_store_begin(SeStore *store, SeOperator **operators, int noperators, uint64 li
 
 	store->table = se_table_open("state_chunks", RowExclusiveLock);
 	store->indexes = NULL;
-
-	if (store->total_bytes > 2 * live_bytes + SLACK_BYTES)
-		reclaim(store, operators, noperators,
-				store->total_bytes - 2 * live_bytes - SLACK_BYTES);
-	return &store->writer;
 }
 
 /* Write what is still in memory; returns the number of the newest chunk. */

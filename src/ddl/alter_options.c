@@ -9,6 +9,8 @@
  *										among its own rows from the mark on
  *		stopped, failed, dormant, or
  *		made in this transaction		where the view stands: its position is given them
+ *		the same, and its state is
+ *		kept in another way then		a mark; the worker converts the state there (runtime/convert.c)
  *
  * All others count as soon as the worker, which is told, has started anew.
  *
@@ -17,8 +19,9 @@
  * it has met it, and altered. So both carry the place of the ALTER in the log, and a
  * mark that is not newer than the position's is passed over.
  *
- * Whether the query can do what is asked for is planning's answer, here as at CREATE. State that was
- * kept under other options must fit, which the fingerprint of the dataflow says.
+ * Whether the query can do what is asked for is planning's answer, here as at CREATE. The fingerprint in a position is
+ * that of the dataflow which its state was written by; so a position is never given options that need another one, unless
+ * there is no state yet.
  *
  * Runs in: sessions of the view's owner, or of a superuser. What of the user's runs while
  * planning runs as the owner, in a restricted operation, under the settings of the view.
@@ -49,19 +52,35 @@
 
 SE_FUNCTION_INFO_V1(stream_engine_options_in_effect);
 
+/* The job, what its options were and are to be, and the dataflows that these make. */
+typedef struct Change
+{
+	const SeJobMeta *job;
+	const SePositionMeta *position; /* of its first source; NULL if a dump left it out */
+	bool		ours;			/* not dormant */
+	bool		has_worker;		/* or may have one before we are done */
+	List	   *before;			/* those that its results follow up to this ALTER */
+	List	   *after;
+	SeGraph    *graph_before;
+	SeGraph    *graph_after;
+} Change;
+
 static List *apply(List *options, List *changes);
 static bool is_named(List *changes, const char *name);
-static List *fit(SeUtility *utility, const SeJobMeta *job, List *options, bool keep_late_output);
+static void plan(Change *change);
+static bool fits_state(const Change *change);
+static void check_convertible(const Change *change);
+static void refuse_dormant(const Change *change);
 static bool has_no_worker(const SeJobMeta *job);
-static void give_to_position(Oid view, const SeOptionsMark *mark);
+static void give_to_position(Oid view, const SeOptionsMark *mark, const SeGraph *graph);
 
 void
 se_alter_options(SeUtility *utility, Oid view, List *changes)
 {
 	char	   *name = get_rel_name(view);
-	SeJobMeta  *job;
-	List	   *options;
+	Change		change = {0};
 	SeOptionsMark mark;
+	List	   *positions;
 	bool		late_output = is_named(changes, "late_output");
 	bool		changed;
 
@@ -70,24 +89,43 @@ se_alter_options(SeUtility *utility, Oid view, List *changes)
 	/* The table first, as a DROP does; which may have been there before us. */
 	LockRelationOid(view, AccessShareLock);
 	(void) se_jobs_lock(view, true);
-	job = se_jobs_get(view);
-	if (job == NULL || name == NULL)
+	change.job = se_jobs_get(view);
+	if (change.job == NULL || name == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_TABLE),
 				 errmsg("continuous view \"%s\" does not exist", name ? name : "")));
-	options = apply(job->options, changes);
+	positions = se_positions_list(view);
+	change.position = positions == NIL ? NULL : linitial(positions);
+	change.ours = se_jobs_identity_is_ours(change.job);
+	change.has_worker = !has_no_worker(change.job);
+	change.before = change.has_worker || change.position == NULL ? change.job->options :
+		se_options_in_effect(change.job->options, change.position->options);
+	change.after = apply(change.job->options, changes);
 	/* The name of a table may mean another one than it did. */
-	changed = late_output || !se_options_equal(se_options_moved(options), se_options_moved(job->options));
-	if (changed && se_jobs_identity_is_ours(job))
-		options = fit(utility, job, options, !late_output);
+	changed = late_output ||
+		!se_options_equal(se_options_moved(change.after), se_options_moved(change.job->options));
+	if (changed || !se_options_equal(se_options_moved(change.after), se_options_moved(change.before)))
+		plan(&change);
+	if (changed)
+		check_convertible(&change);
+	if (changed && change.ours)
+	{
+		se_side_options_apply(utility, view, change.job->definition, change.after, change.graph_after, !late_output);
+		se_result_table_give_key(utility, view, change.graph_after);
+		se_result_retention_apply(utility, view, change.graph_after);
+	}
 
-	mark.options = se_options_moved(options);
+	mark.options = se_options_moved(change.after);
 	mark.lsn = GetXLogInsertRecPtr();
-	if (has_no_worker(job))
-		give_to_position(view, &mark);
+	if (!change.has_worker && fits_state(&change))
+		give_to_position(view, &mark, change.graph_after);
 	else if (changed)
+	{
+		if (!change.ours)
+			refuse_dormant(&change);
 		se_options_mark_write(view, &mark);
-	se_jobs_set_options(view, options, mark.lsn);
+	}
+	se_jobs_set_options(view, change.after, mark.lsn);
 	CacheInvalidateRelcacheByRelid(view);
 	se_meta_notify_at_commit();
 }
@@ -124,14 +162,13 @@ is_named(List *changes, const char *name)
 }
 
 /*
- * The query must be able to do it, and the state must stay readable. A result that becomes updating gets its key, and
- * stays updating. Returns the options that do.
+ * The query must be able to do what is asked for. A result that was updating stays so: rows of it may be early ones
+ * still.
  */
-static List *
-fit(SeUtility *utility, const SeJobMeta *job, List *options, bool keep_late_output)
+static void
+plan(Change *change)
 {
-	SeGraph    *before;
-	SeGraph    *after;
+	const SeJobMeta *job = change->job;
 	Oid			user;
 	int			security;
 	int			nest_level = NewGUCNestLevel();
@@ -139,26 +176,53 @@ fit(SeUtility *utility, const SeJobMeta *job, List *options, bool keep_late_outp
 	GetUserIdAndSecContext(&user, &security);
 	SetUserIdAndSecContext(se_view_owner(job->job), security | SECURITY_RESTRICTED_OPERATION);
 	se_view_settings_apply(job->settings);
-	before = se_plan_definition(job->definition, job->job, job->options);
-	after = se_plan_definition(job->definition, job->job, options);
-	if (before->sink->mode == SE_MODE_UPSERT && after->sink->mode == SE_MODE_APPEND)
+	change->graph_before = se_plan_definition(job->definition, job->job, change->before);
+	change->graph_after = se_plan_definition(job->definition, job->job, change->after);
+	if (change->graph_before->sink->mode == SE_MODE_UPSERT && change->graph_after->sink->mode == SE_MODE_APPEND)
 	{
-		options = lappend(options, makeDefElem(SE_OPTION_UPDATING, (Node *) makeString("true"), -1));
-		after = se_plan_definition(job->definition, job->job, options);
+		change->after = lappend(change->after, makeDefElem(SE_OPTION_UPDATING, (Node *) makeString("true"), -1));
+		change->graph_after = se_plan_definition(job->definition, job->job, change->after);
 	}
 	AtEOXact_GUC(false, nest_level);
 	SetUserIdAndSecContext(user, security);
+}
 
-	if (before->fingerprint != after->fingerprint)
+/* Can a worker that begins at the position, under the new options, read the state that is there? */
+static bool
+fits_state(const Change *change)
+{
+	if (change->graph_after == NULL || change->position == NULL || change->position->chunk_seq == 0)
+		return true;
+	if (change->ours && change->graph_after->fingerprint == change->position->fingerprint)
+		return true;
+	return change->graph_after->fingerprint == change->graph_before->fingerprint;
+}
+
+/* State that is kept in another way is converted when the worker meets the mark. */
+static void
+check_convertible(const Change *change)
+{
+	const SeNode *aggregate = se_graph_aggregate(change->graph_after);
+
+	if (change->graph_after->fingerprint != change->graph_before->fingerprint &&
+		aggregate != NULL && aggregate->kind == SE_NODE_GROUP_AGG)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("the options of continuous view \"%s\" cannot be changed like this", get_rel_name(job->job)),
+				 errmsg("the options of continuous view \"%s\" cannot be changed like this", get_rel_name(change->job->job)),
 				 errdetail("With them the view would keep its state in another way."),
 				 errhint("Create another view with the options you want, and drop this one.")));
-	se_side_options_apply(utility, job->job, job->definition, options, after, keep_late_output);
-	se_result_table_give_key(utility, job->job, after);
-	se_result_retention_apply(utility, job->job, after);
-	return options;
+}
+
+/* It has no place in our log yet where a mark could stand. */
+static void
+refuse_dormant(const Change *change)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("the options of continuous view \"%s\" cannot be changed like this while it is dormant",
+					get_rel_name(change->job->job)),
+			 errdetail("With them the view would keep its state in another way, which needs a worker."),
+			 errhint("Use stream_engine.resume_restored first.")));
 }
 
 /*
@@ -183,8 +247,9 @@ has_no_worker(const SeJobMeta *job)
 	return !has_worker;
 }
 
+/* From where the view stands the options count. The graph, if not NULL, is the one they make. */
 static void
-give_to_position(Oid view, const SeOptionsMark *mark)
+give_to_position(Oid view, const SeOptionsMark *mark, const SeGraph *graph)
 {
 	ListCell   *cell;
 
@@ -194,6 +259,11 @@ give_to_position(Oid view, const SeOptionsMark *mark)
 
 		position->options = mark->options;
 		position->options_lsn = mark->lsn;
+		if (position->chunk_seq == 0 && graph != NULL)
+		{
+			position->fingerprint = graph->fingerprint;
+			position->shape = graph->shape;
+		}
 		se_positions_put(position);
 	}
 }

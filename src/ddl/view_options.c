@@ -46,6 +46,7 @@ typedef struct Option
 	const char *help;
 	char	   *(*normal_form) (const char *text);	/* OPTION_TEXT: raises if the value is wrong */
 	const char *type_name;		/* OPTION_TEXT */
+	const char *fixed;			/* why it cannot be changed; NULL: because it says how the view is created */
 } Option;
 
 static char *normal_emit(const char *text);
@@ -95,7 +96,8 @@ static const Option options_table[] = {
 	},
 	{
 		"emit_partial", OPTION_BOOL, "false", SE_OPTION_CREATE, 0, 0, 0, NULL,
-		"Count windows come after every slide, with the last rows up to their size, and the rest when the input ends."
+		"Count windows come after every slide, with the last rows up to their size, and the rest when the input ends.",
+		.fixed = "It says which rows a window has, not when its result comes: with another value it is another query."
 	},
 	{
 		"state_ttl", OPTION_TEXT, "never", SE_OPTION_CREATE | SE_OPTION_ALTER, 0, 0, 0, NULL,
@@ -257,7 +259,7 @@ check_known(const DefElem *given, SeOptionPlace place)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("option \"%s.%s\" cannot be changed", SE_OPTION_NAMESPACE, option->name),
-				 errdetail("It says how the view is created."),
+				 errdetail("%s", option->fixed ? option->fixed : "It says how the view is created."),
 				 errhint("Options that can be changed are: %s.", all_names(place))));
 	return option;
 }

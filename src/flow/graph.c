@@ -25,6 +25,30 @@ static void add_calls(StringInfo text, const List *calls);
 static void add_without_locations(StringInfo text, const char *node_text);
 
 /* See graph.h. */
+const SeNode *
+se_graph_aggregate(const SeGraph *graph)
+{
+	ListCell   *lc;
+
+	foreach(lc, graph->nodes)
+	{
+		const SeNode *node = lfirst(lc);
+
+		switch (node->kind)
+		{
+			case SE_NODE_WINDOW_AGG:
+			case SE_NODE_SESSION_AGG:
+			case SE_NODE_COUNT_AGG:
+			case SE_NODE_GROUP_AGG:
+				return node;
+			default:
+				break;
+		}
+	}
+	return NULL;
+}
+
+/* See graph.h. */
 List *
 se_graph_calls(const SeNode *node)
 {

@@ -118,6 +118,7 @@ typedef struct SeWindowAggNode
 	List	   *keys;			/* int: input columns, window columns not among them */
 	List	   *key_eq;			/* Oid: equality operator of each key */
 	List	   *calls;			/* SeAggCall * */
+	List	   *conditions;		/* sliced: Expr *, planned, over the output: windows that fail are left out above */
 	SeEmit		emit;			/* when results come; they change if se_emit_is_updating */
 } SeWindowAggNode;
 
@@ -195,6 +196,9 @@ typedef struct SeGraph
 	List	   *streams;		/* Oid */
 	List	   *views;			/* Oid: plain views whose queries are part of it */
 } SeGraph;
+
+/* The one node that remembers rows: the aggregate; NULL if there is none. */
+extern const SeNode *se_graph_aggregate(const SeGraph *graph);
 
 /* The aggregate calls (SeAggCall *) of a node; NIL if it is no aggregate. */
 extern List *se_graph_calls(const SeNode *node);

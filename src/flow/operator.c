@@ -35,6 +35,7 @@ se_op_init(SeOperator *op, const SeOperatorOps *ops, int id, int ninputs,
 	complete->restored = ops->restored ? ops->restored : do_nothing;
 	complete->checkpoint_done = ops->checkpoint_done ? ops->checkpoint_done : do_nothing;
 	complete->end = ops->end ? ops->end : se_op_forward_end;
+	complete->adopt = ops->adopt;
 	complete->close = ops->close ? ops->close : do_nothing;
 	op->ops = complete;
 	op->id = id;
@@ -71,9 +72,15 @@ se_env_account(SeOperatorEnv *env, int64 delta)
 		ereport(ERROR,
 				(errcode(ERRCODE_OUT_OF_MEMORY),
 				 errmsg("state of the continuous view exceeds stream_engine.state_memory"),
+				 env->converting ?
+				 errdetail("The options that were changed need the state in another form: it would hold %llu kB of at most %llu kB.",
+						   (unsigned long long) (env->state_bytes + delta) / 1024,
+						   (unsigned long long) env->state_limit / 1024) :
 				 errdetail("It holds %llu kB of at most %llu kB.",
 						   (unsigned long long) (env->state_bytes + delta) / 1024,
 						   (unsigned long long) env->state_limit / 1024),
+				 env->converting ?
+				 errhint("Raise the option stream_engine.state_memory of the view, or take the ALTER MATERIALIZED VIEW back; then start it.") :
 				 errhint("Raise the option stream_engine.state_memory of the view, or use fewer groups, shorter windows or a watermark that closes them sooner.")));
 	}
 	env->state_bytes += delta;

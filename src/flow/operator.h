@@ -44,6 +44,9 @@ typedef struct SeOperatorEnv
 	bool		output_full;	/* sink: pending results reached their bound, commit soon */
 	bool		over_limit;		/* state_limit was exceeded: no restart will help */
 
+	/* told by the task: state is laid out anew for other options, and is there twice meanwhile */
+	bool		converting;
+
 	/*
 	 * Work that is done a part at each commit. commit_wanted: there is some, so a commit is to follow although no
 	 * row came. unreflected: until it is done the result does not show all that was read. The task clears both
@@ -177,6 +180,15 @@ typedef struct SeOperatorOps
 
 	/* Input ended (bounded source). A MAX watermark came before it. NULL: forwarded; only with one input. */
 	void		(*end) (SeOperator *op, int input);
+
+	/*
+	 * Take over what `from` knows: the operator of the same query under other options, whose records this one could
+	 * not read. It is given up afterwards, and may be spoilt. Called once, before anything else. Nothing of `from`
+	 * waits: no stash, no firing; all that was due has been emitted. In a round: may call user functions; garbage
+	 * goes into the current context; state_memory counts. Afterwards all is dirty: the next snapshot holds it whole.
+	 * NULL: nothing can be taken over, it is NULL here too.
+	 */
+	void		(*adopt) (SeOperator *op, SeOperator *from);
 
 	/* Release what is not memory; may be called twice; cannot fail. NULL: nothing. */
 	void		(*close) (SeOperator *op);

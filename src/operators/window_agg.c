@@ -49,6 +49,7 @@ static const SeOperatorOps window_agg_ops = {
 	.rewrite = se_window_state_rewrite,
 	.restore = se_window_state_restore,
 	.restored = se_window_state_restored,
+	.adopt = se_window_agg_adopt,
 };
 
 static const SeStashOps stash_ops = {

@@ -6,6 +6,7 @@
  *	window_fire.c	windows whose end the watermark has reached: rows out, slices gone
  *	window_merge.c	windows of several slices: the groups of the open window, merged
  *	window_update.c	results that change: when they are emitted, and until when rows are taken
+ *	window_adopt.c	slices of windows whose results did not change, made whole windows
  *	stash.c			input that came while a firing was cut short
  *	window_state.c	records: snapshot, rewrite, restore
  *
@@ -128,6 +129,12 @@ extern bool se_window_agg_advance(SeOperator *op, SeTime h);
 extern bool se_window_agg_finish_firing(SeWindowAgg *agg);
 extern void se_window_agg_keep_result(SeWindowAgg *agg);
 
+/*
+ * The entry, and the table it is in, whose key is shown for a group of the window [start, fire_end): `entry` of `home`, or a
+ * slice's.
+ */
+extern SeEntry *se_window_agg_shown(SeWindowAgg *agg, SeAggHome *home, SeEntry *entry, SeTime start, SeTable **table);
+
 /* window_update.c */
 extern void se_window_update_init(SeWindowAgg *agg);
 extern SeTime se_window_update_horizon(const SeWindowAgg *agg, SeTime wm);
@@ -155,6 +162,9 @@ extern void se_window_merge_rows(SeWindowAgg *agg, SeSlice *slice, const SeBatch
 								 const int *rows, SeEntry **entries, int n);
 extern void se_window_merge_drop(SeWindowAgg *agg, SeSlice *slice);
 extern void se_window_merge_reset(SeWindowAgg *agg);
+
+/* window_adopt.c */
+extern void se_window_agg_adopt(SeOperator *op, SeOperator *from);
 
 /* window_state.c */
 extern void se_window_state_prepare(SeOperator *op);

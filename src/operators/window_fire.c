@@ -17,7 +17,6 @@
 
 static void begin_firing(SeWindowAgg *agg);
 static void end_firing(SeWindowAgg *agg);
-static SeEntry *key_of_window(SeWindowAgg *agg, SeAggHome *home, SeEntry *entry, SeTime start, SeTable **table);
 static void emit_group(SeWindowAgg *agg, SeAggHome *home, SeEntry *entry, char *payload, SeTime start);
 static void flush(SeWindowAgg *agg);
 
@@ -141,8 +140,8 @@ end_firing(SeWindowAgg *agg)
  * The entry whose key is shown: one that rows of the window brought. Equal keys may look
  * different (1.0 and 1.00), and a merged group may have come with a slice that has left.
  */
-static SeEntry *
-key_of_window(SeWindowAgg *agg, SeAggHome *home, SeEntry *entry, SeTime start, SeTable **table)
+SeEntry *
+se_window_agg_shown(SeWindowAgg *agg, SeAggHome *home, SeEntry *entry, SeTime start, SeTable **table)
 {
 	const Datum *values = se_entry_keys(home->table, entry);
 
@@ -176,7 +175,7 @@ emit_group(SeWindowAgg *agg, SeAggHome *home, SeEntry *entry, char *payload, SeT
 	bool	   *nulls = se_batch_nulls(out, row);
 	MemoryContext old = MemoryContextSwitchTo(out->arena);
 	SeTable    *table;
-	SeEntry    *shown = key_of_window(agg, home, entry, start, &table);
+	SeEntry    *shown = se_window_agg_shown(agg, home, entry, start, &table);
 
 	memcpy(values, se_entry_keys(table, shown), nkeys * sizeof(Datum));
 	memcpy(nulls, shown->nulls, nkeys * sizeof(bool));

@@ -142,6 +142,7 @@ extern const char *se_expr_column_name(SePlan *plan, const Var *column);
 /* steps.c: making nodes */
 extern SeStep *se_step_source(SePlan *plan);
 extern SeStep *se_step_expand(SePlan *plan, SeStep *input);
+extern List *se_step_conditions(SePlan *plan, const SeStep *input, List *quals);
 extern SeStep *se_step_calc(SePlan *plan, SeStep *input, List *quals, List *targets, List *names,
 							bool stateful);
 extern SeStep *se_step_add(SePlan *plan, SeNode *node, SeNodeKind kind, SeNode *input,

@@ -140,6 +140,18 @@ se_step_calc(SePlan *plan, SeStep *input, List *quals, List *targets, List *name
 	return se_step_add(plan, &node->node, SE_NODE_CALC, input->node, input->node->mode, targets, names);
 }
 
+/* Conditions on the rows of a step, ready to be evaluated. */
+List *
+se_step_conditions(SePlan *plan, const SeStep *input, List *quals)
+{
+	List	   *over = NIL;
+	ListCell   *lc;
+
+	foreach(lc, quals)
+		over = lappend(over, se_expr_over(plan, lfirst(lc), input));
+	return se_expr_planned_quals(over);
+}
+
 /* The column of a step that holds an expression, -1 if none does. */
 int
 se_step_column(const SeStep *step, const void *expr)

@@ -100,7 +100,10 @@ se_translate_agg(SePlan *plan, SeStep *input)
 	else if (plan->counted)
 		agg = add_count_agg(plan, &grouping, input);
 	else if (grouping.windowed)
+	{
 		agg = add_window_agg(plan, &grouping, input);
+		((SeWindowAggNode *) agg->node)->conditions = se_step_conditions(plan, agg, grouping.above);
+	}
 	else
 		agg = add_group_agg(plan, &grouping, input);
 

@@ -131,6 +131,8 @@ write_all(SeTask *task)
 		se_side_write(task);
 	SE_FAULT_POINT("commit-before-position");
 	write_positions(task);
+	if (task->converted)
+		SE_FAULT_POINT("convert-commit");
 	MemoryContextSwitchTo(old);
 	se_worker_commit();
 	MemoryContextReset(task->commit_memory);
@@ -154,8 +156,8 @@ write_operators(SeTask *task)
 	SeChain    *chain = task->chain;
 	SeSnapshotWriter *writer;
 
-	writer = se_store_begin(task->store, chain->operators, chain->noperators,
-							task->env.state_bytes);
+	writer = task->converted ? se_store_begin_anew(task->store) :
+		se_store_begin(task->store, chain->operators, chain->noperators, task->env.state_bytes);
 	for (int i = 0; i < chain->noperators; i++)
 	{
 		SeOperator *op = chain->operators[i];
@@ -283,6 +285,7 @@ finish(SeTask *task, const Stand *stand, bool full, int64 took)
 	se_side_committed(task);
 	task->env.output_full = false;
 	task->env.state_touched = false;
+	task->converted = false;
 	task->sink_rows = chain->sink->rows_in;
 	task->last_commit = GetCurrentTimestamp();
 

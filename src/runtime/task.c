@@ -255,7 +255,14 @@ change_options(SeTask *task)
 
 	SE_FAULT_POINT("options-met");
 	if (clean)
+	{
+		SeRoundOutcome outcome;
+
 		se_round_take_options(task);
+		outcome = se_convert_run(task);
+		if (outcome != SE_ROUND_MORE)
+			return outcome;
+	}
 	if (!se_commit_run(task))
 		return SE_ROUND_GONE;
 	return clean ? SE_ROUND_OUTDATED : SE_ROUND_MORE;

@@ -79,6 +79,7 @@ typedef struct SeTask
 
 	/* since then */
 	bool		dirty;
+	bool		converted;		/* the chain keeps state in another way than the chunks: they are all replaced */
 	int64		rows_in;		/* since the worker began */
 	bool		resuming;		/* operators may have work left from a full output */
 
@@ -108,6 +109,9 @@ extern void se_task_watch_end(void);
 /* As it was before se_task_setup, in the same process, after an error that a row of the stream has raised. */
 extern void se_task_unset(SeTask *task);
 
+/* Lock the result and what planning will open (task_setup.c). False if the view went meanwhile. In a transaction. */
+extern bool se_task_lock_sources(SeTask *task, const SeJobMeta *meta);
+
 /* runtime/round.c */
 extern SeRoundOutcome se_round_run(SeTask *task);
 
@@ -122,6 +126,13 @@ extern void se_round_take_options(SeTask *task);
  * come through to the sink, less the lateness that is allowed. Never goes back.
  */
 extern SeTime se_task_final_to(const SeTask *task);
+
+/*
+ * runtime/convert.c: after se_round_take_options. If the state is kept in another way under the new options, the task
+ * gets a chain that keeps it so and has taken over what the former one knew. SE_ROUND_MORE: go on and commit;
+ * SE_ROUND_OUTDATED, SE_ROUND_GONE: end, the mark is met again.
+ */
+extern SeRoundOutcome se_convert_run(SeTask *task);
 
 /* The last commit is where we stand: take its numbers over and publish them. */
 extern void se_commit_begin(SeTask *task);

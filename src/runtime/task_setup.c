@@ -34,7 +34,6 @@
 
 static SeJobMeta *read_meta(SeTask *task);
 static void take_over_options(SeTask *task, SeJobMeta *meta);
-static bool lock_sources(SeTask *task, const SeJobMeta *meta);
 static void read_options(SeTask *task, const SeJobMeta *meta);
 static void refuse_restart(const SeTask *task);
 static void make_area(SeTask *task);
@@ -59,7 +58,7 @@ se_task_setup(SeTask *task)
 
 	if (!se_worker_begin(task->job, true))
 		return false;
-	if (!lock_sources(task, meta))
+	if (!se_task_lock_sources(task, meta))
 	{
 		se_worker_commit();
 		return false;
@@ -161,8 +160,8 @@ read_options(SeTask *task, const SeJobMeta *meta)
  * in orders that depend on what is dropped: so we never wait for one while we hold
  * another. False if the view went meanwhile.
  */
-static bool
-lock_sources(SeTask *task, const SeJobMeta *meta)
+bool
+se_task_lock_sources(SeTask *task, const SeJobMeta *meta)
 {
 	List	   *needed = lcons_oid(task->job, se_plan_relations_of(meta->definition));
 	int			held;
@@ -263,7 +262,7 @@ se_task_unset(SeTask *task)
 	task->restart_option = NULL;
 	task->rows_in = 0;
 	task->sink_rows = 0;
-	task->dirty = task->resuming = false;
+	task->dirty = task->resuming = task->converted = false;
 	memset(&task->env, 0, sizeof(task->env));
 	MemoryContextReset(task->memory);	/* deletes the contexts in it */
 	task->commit_memory = AllocSetContextCreate(task->memory, "stream_engine commit", ALLOCSET_DEFAULT_SIZES);

@@ -33,7 +33,7 @@ sub acted
 my @points = split /\n/, qx{grep -rhoE 'SE_FAULT_POINT\\("[a-z]+-[a-z-]+"\\)' $ENV{SE_TREE}/src --include='*.c' | grep -oE '"[^"]+"' | tr -d '"' | sort -u};
 # Those of commands and options that this test does not give, of the vacuum (047_view_vacuum.pl) and of standbys (018_standby_horizon.pl); their own tests do.
 my %elsewhere = map { $_ => 1 } qw(bounded-read-next commit-before-side count-emit counter-poll drain-begun slot-create create-before-mark create-after-mark
-	options-met options-taken refresh-after-mark session-fire session-join sink-retire standby-look standby-pass tick-write vacuum-begin window-fire-group);
+	convert-begin convert-adopted convert-commit options-met options-taken refresh-after-mark session-fire session-join sink-retire standby-look standby-pass tick-write vacuum-begin window-fire-group);
 cmp_ok(scalar(@points), '>=', 15, 'fault points found in the sources');
 
 $node->write_twin('events', q{SELECT -3, g, g, g, timestamptz '2024-01-01', 'x' FROM generate_series(1, 10) g});
