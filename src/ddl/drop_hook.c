@@ -77,7 +77,7 @@ se_drop_relation(Oid relation)
 	{
 		/* Before we look: an error of the job may be on its way into the table. */
 		(void) se_jobs_lock(relation, true);
-		remember(relation, se_jobs_get(relation)->definition);
+		remember(relation, se_jobs_definition(relation));
 		se_store_delete_job(relation);
 		se_positions_delete(relation);
 		se_errors_delete(relation);

@@ -115,7 +115,7 @@ is_guarded(Oid relation)
 		return answer->guarded;
 
 	/* The look into the catalog may itself bring invalidations: enter afterwards. */
-	job = se_jobs_get(relation);
+	job = se_jobs_exists(relation) ? se_jobs_get(relation) : NULL;
 	guarded = job != NULL && se_jobs_identity_is_ours(job);
 	answer = hash_search(answers, &relation, HASH_ENTER, &found);
 	answer->guarded = guarded;

@@ -110,7 +110,7 @@ add_to(Relation table, HeapTuple tuple, int64 rows)
 void
 se_dropped_rows_delete(Oid stream)
 {
-	Relation	table = se_table_try_open("dropped_row_counts", RowExclusiveLock);
+	Relation	table = se_table_try_open_keys("dropped_row_counts", RowExclusiveLock);
 	SysScanDesc scan;
 	HeapTuple	tuple;
 

@@ -81,15 +81,38 @@ se_jobs_get(Oid job)
 	SeTableScan scan;
 	HeapTuple	tuple;
 
-	table = se_table_try_open("job_catalog", AccessShareLock);
+	table = se_table_try_open_keys("job_catalog", AccessShareLock);
 	if (table == NULL)
 		return NULL;
 	tuple = find(table, &scan, job);
+	if (tuple != NULL)
+		se_table_check(table);
 	if (tuple != NULL)
 		meta = job_from_tuple(tuple, RelationGetDescr(table));
 	se_table_scan_end(&scan);
 	table_close(table, AccessShareLock);
 	return meta;
+}
+
+/* The second column, in every build; the others are not looked at. */
+Oid
+se_jobs_definition(Oid job)
+{
+	Oid			definition = InvalidOid;
+	Relation	table;
+	SeTableScan scan;
+	HeapTuple	tuple;
+	bool		isnull;
+
+	table = se_table_try_open_keys("job_catalog", AccessShareLock);
+	if (table == NULL)
+		return InvalidOid;
+	tuple = find(table, &scan, job);
+	if (tuple != NULL)
+		definition = DatumGetObjectId(heap_getattr(tuple, COLUMN_DEFINITION, RelationGetDescr(table), &isnull));
+	se_table_scan_end(&scan);
+	table_close(table, AccessShareLock);
+	return definition;
 }
 
 bool
@@ -99,7 +122,7 @@ se_jobs_exists(Oid job)
 	SeTableScan scan;
 	bool		found;
 
-	table = se_table_try_open("job_catalog", AccessShareLock);
+	table = se_table_try_open_keys("job_catalog", AccessShareLock);
 	if (table == NULL)
 		return false;
 	found = find(table, &scan, job) != NULL;
@@ -116,7 +139,7 @@ se_jobs_is_uncommitted(Oid job)
 	HeapTuple	tuple;
 	bool		ours;
 
-	table = se_table_try_open("job_catalog", AccessShareLock);
+	table = se_table_try_open_keys("job_catalog", AccessShareLock);
 	if (table == NULL)
 		return false;
 	tuple = find(table, &scan, job);

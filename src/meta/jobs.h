@@ -41,6 +41,9 @@ extern List *se_jobs_list(void);	/* SeJobMeta *, palloc'd */
 extern SeJobMeta *se_jobs_get(Oid job); /* NULL if none */
 extern bool se_jobs_exists(Oid job);
 
+/* The definition view, InvalidOid if there is no such job; also if another build of the extension made the tables. */
+extern Oid	se_jobs_definition(Oid job);
+
 /* Was the job's row written by the current transaction, so that nobody else sees it yet? */
 extern bool se_jobs_is_uncommitted(Oid job);
 extern void se_jobs_insert(const SeJobMeta *meta);

@@ -18,6 +18,7 @@
 #include "catalog/namespace.h"
 #include "catalog/pg_type.h"
 #include "commands/extension.h"
+#include "lib/stringinfo.h"
 #include "meta/jobs.h"
 #include "meta/table.h"
 #include "utils/array.h"
@@ -26,6 +27,7 @@
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
+#include "utils/syscache.h"
 
 #define MAX_TABLES 16
 
@@ -33,10 +35,38 @@ typedef struct CachedTable
 {
 	const char *name;			/* the caller's literal */
 	Oid			oid;
+	bool		fits;			/* its columns were compared */
 } CachedTable;
+
+/* The columns this library reads and writes, in stream_engine--1.0.sql's order. */
+typedef struct Shape
+{
+	const char *name;
+	const char *columns;
+}			Shape;
+
+static const Shape shapes[] = {
+	{"job_catalog", "job relation, definition relation, goal char, options _text, options_lsn pg_lsn, settings _text, "
+	"system_identifier int8, database_oid oid, job_oid oid, pg_major int4, oid_space int8, kept_oids bool"},
+	{"job_positions", "job relation, unit int4, source int4, attempt int8, position bytea, fingerprint int8, shape int8, "
+		"chunk_seq int8, result_rows int8, rows_in int8, rows_out int8, late_rows int8, late_pairs int8, options _text, "
+	"options_lsn pg_lsn, error_rows int8, skip _text, final_to timestamptz"},
+	{"state_chunks", "job relation, unit int4, seq int8, data bytea"},
+	{"stream_layouts", "stream regclass, id int4, since pg_lsn, layout bytea"},
+	{"job_errors", "job regclass, seq int8, at timestamptz, attempt int8, sqlstate text, message text, detail text, "
+	"position text, row text"},
+	{"drained", "id int4, since timestamptz, role text"},
+	{"dead_letter_rows", "relation relation, id int8, stream relation, position text, ordinal int8, arrived timestamptz, "
+	"reason text, sqlstate text, message text, detail text, row jsonb"},
+	{"dropped_row_counts", "stream regclass, reason text, rows int8, first timestamptz, last timestamptz"},
+};
 
 static CachedTable tables[MAX_TABLES];
 static int	ntables = 0;
+static bool misfit = false;		/* the table that was compared last was not ours */
+
+static char *columns_of(Relation table);
+static const char *columns_expected(Relation table);
 
 /* A relation changed: forget what was looked up if it is one of ours. */
 static void
@@ -79,7 +109,7 @@ se_meta_relation(const char *name)
 	if (OidIsValid(relation) && ntables < MAX_TABLES)
 		tables[ntables++] = (CachedTable)
 	{
-		name, relation
+		name, relation, false
 	};
 	return relation;
 }
@@ -88,22 +118,100 @@ Relation
 se_table_open(const char *name, LOCKMODE lock)
 {
 	Oid			relation = se_meta_relation(name);
+	Relation	table;
 
 	if (!OidIsValid(relation))
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_OBJECT),
 				 errmsg("extension stream_engine is not installed in this database"),
 				 errhint("Use CREATE EXTENSION stream_engine.")));
-	return table_open(relation, lock);
+	table = table_open(relation, lock);
+	se_table_check(table);
+	return table;
+}
+
+Relation
+se_table_try_open(const char *name, LOCKMODE lock)
+{
+	Relation	table = se_table_try_open_keys(name, lock);
+
+	if (table != NULL)
+		se_table_check(table);
+	return table;
 }
 
 /* The extension may be dropped while the lock is waited for. */
 Relation
-se_table_try_open(const char *name, LOCKMODE lock)
+se_table_try_open_keys(const char *name, LOCKMODE lock)
 {
 	Oid			relation = se_meta_relation(name);
 
 	return OidIsValid(relation) ? try_relation_open(relation, lock) : NULL;
+}
+
+/*
+ * Another build of the extension may have made the table, and a library that is newer, or older, would read and write
+ * beyond its columns. Compared once, until the relation changes.
+ */
+void
+se_table_check(Relation table)
+{
+	const char *expected;
+	char	   *found;
+
+	for (int i = 0; i < ntables; i++)
+		if (tables[i].oid == RelationGetRelid(table) && tables[i].fits)
+			return;
+	expected = columns_expected(table);
+	found = columns_of(table);
+	misfit = strcmp(found, expected) != 0;
+	if (misfit)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("the tables of extension stream_engine in this database are not those of the installed library"),
+				 errdetail("The columns of %s.%s are (%s); the library works with (%s).", SE_SCHEMA,
+						   RelationGetRelationName(table), found, expected),
+				 errhint("Use ALTER EXTENSION stream_engine UPDATE; if there is no other version, install the library that made them, or drop the extension and create it again.")));
+	pfree(found);
+	for (int i = 0; i < ntables; i++)
+		if (tables[i].oid == RelationGetRelid(table))
+			tables[i].fits = true;
+}
+
+bool
+se_table_is_misfit(void)
+{
+	return misfit;
+}
+
+static char *
+columns_of(Relation table)
+{
+	TupleDesc	desc = RelationGetDescr(table);
+	StringInfoData columns;
+
+	initStringInfo(&columns);
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute column = TupleDescAttr(desc, i);
+		HeapTuple	type = SearchSysCache1(TYPEOID, ObjectIdGetDatum(column->atttypid));
+
+		appendStringInfo(&columns, "%s%s %s", i > 0 ? ", " : "", NameStr(column->attname),
+						 HeapTupleIsValid(type) ? NameStr(((Form_pg_type) GETSTRUCT(type))->typname) : "dropped");
+		if (HeapTupleIsValid(type))
+			ReleaseSysCache(type);
+	}
+	return columns.data;
+}
+
+static const char *
+columns_expected(Relation table)
+{
+	for (int i = 0; i < lengthof(shapes); i++)
+		if (strcmp(shapes[i].name, RelationGetRelationName(table)) == 0)
+			return shapes[i].columns;
+	elog(ERROR, "table %s is none of stream_engine's", RelationGetRelationName(table));
+	return NULL;
 }
 
 void
@@ -141,11 +249,13 @@ se_table_key_int4(ScanKey key, AttrNumber attno, int32 value)
 void
 se_table_delete_all(const char *name, Oid value)
 {
-	Relation	table = se_table_open(name, RowExclusiveLock);
+	Relation	table = se_table_try_open_keys(name, RowExclusiveLock);
 	ScanKeyData key;
 	SeTableScan scan;
 	HeapTuple	tuple;
 
+	if (table == NULL)
+		return;
 	se_table_key_oid(&key, 1, value);
 	se_table_scan_begin(&scan, table, 1, &key);
 	while ((tuple = se_table_scan_next(&scan)) != NULL)

@@ -12,11 +12,24 @@
 #include "storage/lockdefs.h"
 #include "utils/relcache.h"
 
-/* Open a table of ours; 42704 with a hint if the extension is not installed here. */
+/*
+ * Open a table of ours; 42704 with a hint if the extension is not installed here, 55000
+ * if another build of it made the table with other columns.
+ */
 extern Relation se_table_open(const char *name, LOCKMODE lock);
 
 /* The same, or NULL if the extension is not, or no longer, installed here. */
 extern Relation se_table_try_open(const char *name, LOCKMODE lock);
+
+/*
+ * The same for who looks at keys only, which every build has: whether a row is there can
+ * then be told, and rows be deleted, whatever the other columns are. se_table_check comes before those.
+ */
+extern Relation se_table_try_open_keys(const char *name, LOCKMODE lock);
+extern void se_table_check(Relation table);
+
+/* Has se_table_check raised its error, and no table been found right since? */
+extern bool se_table_is_misfit(void);
 
 /*
  * Rows whose first nkeys primary key columns equal the keys, in key order, as of now

@@ -17,6 +17,7 @@
 #include "mb/pg_wchar.h"
 #include "meta/jobs.h"
 #include "meta/positions.h"
+#include "meta/table.h"
 #include "miscadmin.h"
 #include "runtime/restart.h"
 #include "runtime/worker_env.h"
@@ -128,6 +129,8 @@ needs_person(const SeTask *task, int sqlstate)
 		return true;
 	if (task->env.over_limit)
 		return true;
+	if (se_table_is_misfit())
+		return false;			/* over with the update of the extension, which starts all workers anew */
 	switch (ERRCODE_TO_CATEGORY(sqlstate))
 	{
 		case ERRCODE_CONNECTION_EXCEPTION:
