@@ -108,6 +108,19 @@ se_batch_stamp_from(SeBatch *to, int to_row, const SeBatch *from, int from_row)
 	to->places[to_row] = from->places[from_row];
 }
 
+/* Kind, time and stamp of a row that an operator makes of many: it has no place in the input. */
+static inline void
+se_batch_stamp(SeBatch *to, int to_row, SeRowKind kind, SeTime event_time, SeTime wm)
+{
+	to->kinds[to_row] = kind;
+	to->event_time[to_row] = event_time;
+	to->wm[to_row] = wm;
+	to->places[to_row] = (SePlace)
+	{
+		0, 0
+	};
+}
+
 /*
  * Let a virtual slot (made with the batch's desc) show row i without a copy.
  * The slot's own arrays are replaced; it must only ever be used this way.

@@ -279,13 +279,7 @@ emit_window(SeCountAgg *agg, SeEntry *entry, int64 window, char *acc)
 	se_agg_set_final_copied(agg->set, agg->home, acc, values + nkeys + 1, nulls + nkeys + 1);
 	MemoryContextSwitchTo(old);
 
-	out->kinds[row] = SE_ROW_INSERT;
-	out->event_time[row] = SE_TIME_MIN;
-	out->wm[row] = agg->op.watermark_out;
-	out->places[row] = (SePlace)
-	{
-		0, 0
-	};
+	se_batch_stamp(out, row, SE_ROW_INSERT, SE_TIME_MIN, agg->op.watermark_out);
 	out->nrows++;
 	if (out->nrows == out->capacity)
 		se_count_window_flush(agg);

@@ -142,13 +142,8 @@ emit_group(SeGroupAgg *agg, SeEntry *entry)
 					 values + nkeys, nulls + nkeys);
 	MemoryContextSwitchTo(old);
 
-	out->kinds[row] = (entry->flags & SE_ENTRY_EMITTED) ? SE_ROW_UPDATE_AFTER : SE_ROW_INSERT;
-	out->event_time[row] = SE_TIME_MIN;
-	out->wm[row] = agg->op.watermark_out;
-	out->places[row] = (SePlace)
-	{
-		0, 0
-	};
+	se_batch_stamp(out, row, (entry->flags & SE_ENTRY_EMITTED) ? SE_ROW_UPDATE_AFTER : SE_ROW_INSERT,
+				   SE_TIME_MIN, agg->op.watermark_out);
 	entry->flags |= SE_ENTRY_EMITTED;
 	out->nrows++;
 	if (out->nrows == out->capacity)

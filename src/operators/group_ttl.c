@@ -399,13 +399,7 @@ emit_row(SeGroupTtl *ttl, SeAggHome *home, SeEntry *entry, SeRowKind kind)
 	}
 	MemoryContextSwitchTo(old);
 
-	out->kinds[row] = kind;
-	out->event_time[row] = SE_TIME_MIN;
-	out->wm[row] = ttl->op.watermark_out;
-	out->places[row] = (SePlace)
-	{
-		0, 0
-	};
+	se_batch_stamp(out, row, kind, SE_TIME_MIN, ttl->op.watermark_out);
 	out->nrows++;
 	if (out->nrows == out->capacity)
 		flush(ttl);

@@ -452,13 +452,7 @@ se_session_agg_emit(SeSessionAgg *agg, SeSession *session, SeRowKind kind)
 						 values + nkeys + 3, nulls + nkeys + 3);
 	MemoryContextSwitchTo(old);
 
-	out->kinds[row] = kind;
-	out->event_time[row] = end - 1;
-	out->wm[row] = agg->op.watermark_out;
-	out->places[row] = (SePlace)
-	{
-		0, 0
-	};
+	se_batch_stamp(out, row, kind, end - 1, agg->op.watermark_out);
 	out->nrows++;
 	if (out->nrows == out->capacity)
 	{

@@ -186,13 +186,7 @@ emit_group(SeWindowAgg *agg, SeAggHome *home, SeEntry *entry, char *payload, SeT
 	se_agg_set_final(agg->set, home, payload, values + nkeys + 3, nulls + nkeys + 3);
 	MemoryContextSwitchTo(old);
 
-	out->kinds[row] = SE_ROW_INSERT;
-	out->event_time[row] = agg->fire_end - 1;
-	out->wm[row] = agg->op.watermark_out;
-	out->places[row] = (SePlace)
-	{
-		0, 0
-	};
+	se_batch_stamp(out, row, SE_ROW_INSERT, agg->fire_end - 1, agg->op.watermark_out);
 	out->nrows++;
 }
 
