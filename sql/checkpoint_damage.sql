@@ -22,10 +22,9 @@ BEGIN
     PERFORM stream_engine.start('m');
     COMMIT;
     -- It may still be failed from the time before.
-    WHILE errors = (SELECT count(*) FROM stream_engine.errors) LOOP
-        PERFORM stream_engine.wait_state('m', 'failed');
-        COMMIT;
-    END LOOP;
+    PERFORM stream_engine.test_until(format('SELECT count(*) > %s, max(seq) FROM stream_engine.errors', errors));
+    COMMIT;
+    PERFORM stream_engine.wait_state('m', 'failed');
     RAISE NOTICE '%: % (%)', (SELECT sqlstate FROM stream_engine.errors ORDER BY seq DESC LIMIT 1),
         (SELECT message FROM stream_engine.errors ORDER BY seq DESC LIMIT 1),
         regexp_replace((SELECT detail FROM stream_engine.errors ORDER BY seq DESC LIMIT 1), '[0-9]+', 'N', 'g');

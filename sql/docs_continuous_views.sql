@@ -74,15 +74,8 @@ REFRESH MATERIALIZED VIEW orders;
 SELECT * FROM orders ORDER BY order_id;
 INSERT INTO order_event VALUES (4, 'made', '2024-01-08 12:02');
 REFRESH MATERIALIZED VIEW per_minute;
-CREATE FUNCTION retired() RETURNS bigint LANGUAGE plpgsql AS $$
-BEGIN
-  FOR i IN 1..600 LOOP
-    EXIT WHEN (SELECT rows_retired > 0 FROM stream_engine.jobs WHERE view = 'per_minute'::regclass);
-    PERFORM pg_sleep(0.1), pg_stat_clear_snapshot();
-  END LOOP;
-  RETURN (SELECT rows_retired FROM stream_engine.jobs WHERE view = 'per_minute'::regclass);
-END $$;
-SELECT retired();
+SELECT stream_engine.test_until($$SELECT rows_retired > 0 FROM stream_engine.jobs WHERE view = 'per_minute'::regclass$$);
+SELECT rows_retired FROM stream_engine.jobs WHERE view = 'per_minute'::regclass;
 SELECT * FROM per_minute ORDER BY 1;
 
 -- Windows in a time zone.

@@ -125,18 +125,9 @@ BEGIN;
 LOCK TABLE latest IN SHARE MODE;
 PREPARE TRANSACTION 'se_docs_monitoring';
 INSERT INTO reading VALUES (4, 1, '2024-01-01 12:07');
-CREATE FUNCTION blocker() RETURNS q_blockers LANGUAGE plpgsql AS $$
-DECLARE
-    found q_blockers;
-BEGIN
-    WHILE found.view IS NULL LOOP
-        SELECT * INTO found FROM q_blockers;
-    END LOOP;
-    RETURN found;
-END $$;
-SET statement_timeout = '60s';
-SELECT view, pid, usename, query FROM blocker();
-RESET statement_timeout;
+CREATE TABLE found (LIKE q_blockers);
+SELECT stream_engine.test_until('WITH seen AS (INSERT INTO found TABLE q_blockers RETURNING *) SELECT EXISTS (TABLE seen)');
+SELECT view, pid, usename, query FROM found;
 SELECT stream_engine.wait_state('latest', 'waiting');
 SELECT view, state, sqlstate, error IS NOT NULL AS error FROM q_not_running WHERE view = 'latest'::regclass;
 SELECT view, lag_time > '0' AS lag_time, lag <> '0 bytes' AS lag FROM q_lag WHERE view = 'latest'::regclass;

@@ -12,7 +12,7 @@ BEGIN;
 INSERT INTO readings SELECT i, '2024-01-01 10:00', i FROM generate_series(1, 3000) i;
 INSERT INTO readings VALUES (1, '2024-01-01 12:00', 7), (2, '2024-01-01 10:00', 8);
 COMMIT;
-DO $$ BEGIN WHILE stream_engine.test_fault_reached('commit-begin') = 0 LOOP PERFORM pg_sleep(0.005); END LOOP; END $$;
+SELECT stream_engine.test_fault_wait('commit-begin');
 ALTER FOREIGN TABLE readings RENAME COLUMN v TO w;
 ALTER TABLE late RENAME COLUMN v TO w;
 SELECT stream_engine.test_fault_clear();

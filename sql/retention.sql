@@ -9,14 +9,8 @@ CREATE MATERIALIZED VIEW sessions WITH (stream_engine.continuous, stream_engine.
   SELECT k, window_start, window_end, count(*) AS n FROM s, session(ts, interval '3 minutes') GROUP BY k, window_start, window_end;
 CREATE MATERIALIZED VIEW kept WITH (stream_engine.continuous) AS
   SELECT k, window_end, count(*) AS n FROM s, tumble(ts, interval '10 minutes') GROUP BY k, window_end;
-CREATE FUNCTION wait_retired(view regclass, n bigint) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-  FOR i IN 1 .. 6000 LOOP
-    PERFORM FROM stream_engine.jobs j WHERE j.view = wait_retired.view AND rows_retired >= n;
-    EXIT WHEN FOUND;
-    PERFORM pg_sleep(0.01);
-  END LOOP;
-END $$;
+CREATE FUNCTION wait_retired(view regclass, n bigint) RETURNS void RETURN
+  stream_engine.test_until(format('SELECT rows_retired >= %s, rows_retired FROM stream_engine.jobs WHERE view = %L::regclass', n, view));
 SELECT indexdef FROM pg_indexes WHERE tablename IN ('tumbled', 'late', 'sessions') ORDER BY 1;
 EXPLAIN (COSTS OFF) CREATE MATERIALIZED VIEW x WITH (stream_engine.continuous, stream_engine.retention = '90 min') AS
   SELECT k, window_end, count(*) AS n FROM s, tumble(ts, interval '10 minutes') GROUP BY k, window_end;

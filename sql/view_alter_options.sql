@@ -83,7 +83,7 @@ INSERT INTO s VALUES (15, '2024-02-01 14:30'), (16, '2024-02-01 12:40');
 COMMIT;
 INSERT INTO s VALUES (17, '2024-02-01 15:10'), (18, '2024-02-01 14:30'), (19, '2024-02-01 13:30');
 SELECT count(pg_terminate_backend(pid)) FROM stream_engine.jobs WHERE view = 'late'::regclass;
-DO $$ BEGIN WHILE NOT (SELECT failures > 0 FROM stream_engine.jobs WHERE view = 'late'::regclass) LOOP PERFORM pg_sleep(0.01); END LOOP; END $$;
+SELECT stream_engine.test_until($$SELECT failures > 0, * FROM stream_engine.jobs WHERE view = 'late'::regclass$$);
 SELECT stream_engine.test_fault_clear('source-poll');
 REFRESH MATERIALIZED VIEW late;
 SELECT * FROM late ORDER BY 1;

@@ -6,8 +6,7 @@ REFRESH MATERIALIZED VIEW v;
 BEGIN;
 SELECT pg_current_wal_insert_lsn() AS before \gset
 SELECT pg_logical_emit_message(false, 'of nobody', repeat('x', 40000)) > :'before' AS written;
-SELECT set_config('test.before', :'before', true) = :'before' AS noted;
-DO $$ BEGIN WHILE pg_current_wal_flush_lsn() <= current_setting('test.before')::pg_lsn + 8192 LOOP PERFORM pg_sleep(0.01); END LOOP; END $$;
+SELECT stream_engine.test_until(format('SELECT pg_current_wal_flush_lsn() > %L::pg_lsn + 8192', :'before'));
 SELECT pg_current_wal_flush_lsn() < pg_current_wal_insert_lsn() AS in_part;
 SELECT stream_engine.wait_for('v', pg_current_wal_flush_lsn(), '20s');
 COMMIT;

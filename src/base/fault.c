@@ -23,8 +23,10 @@
 #include "miscadmin.h"
 #include "storage/condition_variable.h"
 #include "storage/lwlock.h"
+#include "storage/proc.h"
 #include "storage/spin.h"
 #include "utils/builtins.h"
+#include "utils/timestamp.h"
 #include "utils/wait_event.h"
 
 #define MAX_POINTS 64
@@ -56,7 +58,8 @@ typedef struct Faults
 {
 	slock_t		lock;			/* protects points */
 	pg_atomic_uint32 armed;
-	ConditionVariable cleared;
+	ConditionVariable cleared;	/* a point was set or cleared: who stands there looks again */
+	ConditionVariable passed;	/* a point was passed or cleared: so does who waits for that */
 	Point		points[MAX_POINTS];
 } Faults;
 
@@ -104,6 +107,7 @@ init_faults(void *memory)
 	SpinLockInit(&faults->lock);
 	pg_atomic_init_u32(&faults->armed, 0);
 	ConditionVariableInit(&faults->cleared);
+	ConditionVariableInit(&faults->passed);
 	arm_from_environment(faults);
 }
 
@@ -145,6 +149,8 @@ pass(const char *name)
 		}
 	}
 	SpinLockRelease(&MyFaults->lock);
+	if (point != NULL && MyProc != NULL)
+		ConditionVariableBroadcast(&MyFaults->passed);
 	return action;
 }
 
@@ -213,6 +219,7 @@ require_superuser(void)
 SE_FUNCTION_INFO_V1(stream_engine_test_fault_set);
 SE_FUNCTION_INFO_V1(stream_engine_test_fault_clear);
 SE_FUNCTION_INFO_V1(stream_engine_test_fault_reached);
+SE_FUNCTION_INFO_V1(stream_engine_test_fault_wait);
 
 /* test_fault_set(name, action, after int, times int): arm a point, its count starts at 0. */
 Datum
@@ -279,26 +286,76 @@ stream_engine_test_fault_clear(PG_FUNCTION_ARGS)
 	}
 	SpinLockRelease(&MyFaults->lock);
 	ConditionVariableBroadcast(&MyFaults->cleared);
+	ConditionVariableBroadcast(&MyFaults->passed);
 	PG_RETURN_VOID();
+}
+
+/* How often a point was passed since it was set; NULL: all points together, but no wrongs. -1 if none is set. */
+static int
+passes(const char *name)
+{
+	int			sum = -1;
+
+	SpinLockAcquire(&MyFaults->lock);
+	for (int i = 0; i < MAX_POINTS; i++)
+	{
+		Point	   *point = &MyFaults->points[i];
+
+		if (point->name[0] != '\0' && (name != NULL ? strcmp(point->name, name) == 0 : point->action != ACTION_SKIP))
+			sum = Max(sum, 0) + point->reached;
+	}
+	SpinLockRelease(&MyFaults->lock);
+	return sum;
 }
 
 /* test_fault_reached(name): passes since it was set; NULL if it is not set. */
 Datum
 stream_engine_test_fault_reached(PG_FUNCTION_ARGS)
 {
-	char	   *name = text_to_cstring(PG_GETARG_TEXT_PP(0));
-	Point	   *point;
-	int			reached = -1;
+	int			reached;
 
 	require_superuser();
-	SpinLockAcquire(&MyFaults->lock);
-	point = find(name);
-	if (point != NULL)
-		reached = point->reached;
-	SpinLockRelease(&MyFaults->lock);
+	reached = passes(text_to_cstring(PG_GETARG_TEXT_PP(0)));
 	if (reached < 0)
 		PG_RETURN_NULL();
 	PG_RETURN_INT32(reached);
+}
+
+/* test_fault_wait(name, wanted int, timeout interval): until a point was passed so often, NULL: all points together. */
+Datum
+stream_engine_test_fault_wait(PG_FUNCTION_ARGS)
+{
+	char	   *name = PG_ARGISNULL(0) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(0));
+	int			wanted;
+	TimestampTz end;
+	int			n;
+
+	require_superuser();
+	if (PG_ARGISNULL(1) || PG_ARGISNULL(2))
+		elog(ERROR, "how often and how long must not be null");
+	wanted = PG_GETARG_INT32(1);
+	end = DatumGetTimestampTz(DirectFunctionCall2(timestamptz_pl_interval, TimestampTzGetDatum(GetCurrentTimestamp()),
+												  PG_GETARG_DATUM(2)));
+	ConditionVariablePrepareToSleep(&MyFaults->passed);
+	while ((n = passes(name)) < wanted)
+	{
+		long		rest = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), end);
+
+		if (n < 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 name ? errmsg("fault point \"%s\" is not set", name) : errmsg("no fault point is set"),
+					 errhint("Set it before you wait for it.")));
+		if (rest <= 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_QUERY_CANCELED),
+					 name ? errmsg("timeout while waiting for fault point \"%s\"", name) :
+					 errmsg("timeout while waiting for the fault points that are set"),
+					 errdetail("It was passed %d of %d times.", n, wanted)));
+		ConditionVariableTimedSleep(&MyFaults->passed, rest, PG_WAIT_EXTENSION);
+	}
+	ConditionVariableCancelSleep();
+	PG_RETURN_VOID();
 }
 
 #else
