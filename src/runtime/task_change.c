@@ -44,11 +44,17 @@
 #include "utils/syscache.h"
 #include "utils/typcache.h"
 
-static List *watched = NIL;		/* Oid: result, definition, streams, plain views */
-static List *views = NIL;		/* Oid: the plain views */
-static List *functions = NIL;	/* Oid: the users' functions in expressions */
-static List *function_hashes = NIL; /* int: their syscache hash values */
-static List *domains = NIL;		/* Oid: domains whose constraints expressions check */
+/* Of what there is a fingerprint. */
+typedef struct Watched
+{
+	List	   *relations;		/* Oid: result, definition, streams, plain views */
+	List	   *views;			/* Oid: the plain views */
+	List	   *functions;		/* Oid: the users' functions in expressions */
+	List	   *domains;		/* Oid: domains whose constraints expressions check */
+} Watched;
+
+static Watched watched;
+static List *function_hashes = NIL; /* int: syscache hash values of watched.functions */
 static bool uses_text_search = false;
 static uint64 option_changes = 0;	/* of the slot, when we last looked */
 static bool look_again = false;
@@ -65,7 +71,7 @@ static void collect_functions(const SeGraph *graph, Oid definition);
 static void collect_watermark(Oid oid);
 static bool walk_functions(Node *node, void *context);
 static Query *query_of_view(Oid view);
-static uint64 fingerprint(const SeJobMeta *meta);
+static uint64 fingerprint(const SeJobMeta *meta, const Watched *of);
 
 void
 se_task_watch_begin(SeTask *task, const SeJobMeta *meta)
@@ -73,42 +79,50 @@ se_task_watch_begin(SeTask *task, const SeJobMeta *meta)
 	MemoryContext old = MemoryContextSwitchTo(task->memory);
 	ListCell   *cell;
 
-	watched = se_plan_relations_of(meta->definition);
-	watched = lappend_oid(watched, task->job);
-	foreach(cell, watched)
+	register_callbacks();
+	watched.relations = lappend_oid(se_plan_relations_of(meta->definition), task->job);
+	foreach(cell, watched.relations)
 	{
 		Query	   *query = query_of_view(lfirst_oid(cell));
 
 		if (query == NULL)
 			continue;
-		views = lappend_oid(views, lfirst_oid(cell));
+		watched.views = lappend_oid(watched.views, lfirst_oid(cell));
 		(void) walk_functions((Node *) query, NULL);
 	}
 	MemoryContextSwitchTo(old);
 	option_changes = pg_atomic_read_u64(&task->slot->option_changes);
-	seen = fingerprint(meta);
+	seen = fingerprint(meta, &watched);
 }
 
+/*
+ * From what the definition names to what the chain has been made of. All this takes locks, so an ALTER that waited for
+ * the setup may come through at any line of it. What the new fingerprint knows of it the old one, taken once more after
+ * it, knows, too; what neither does is told by a message.
+ */
 void
 se_task_watch(SeTask *task)
 {
+	Watched		before = watched;
+	uint64		seen_before = seen;
 	MemoryContext old;
 	SeJobMeta  *meta;
 
 	se_worker_begin_own();
 	meta = se_jobs_get(task->job);
-	outdated = fingerprint(meta) != seen;
 	old = MemoryContextSwitchTo(task->memory);
-	watched = lappend_oid(list_copy(task->chain->graph->streams), task->job);
-	views = list_copy(task->chain->graph->views);
-	watched = list_concat(watched, views);
+	watched.relations = lappend_oid(list_copy(task->chain->graph->streams), task->job);
+	watched.views = list_copy(task->chain->graph->views);
+	watched.relations = list_concat(watched.relations, watched.views);
 	if (meta != NULL)
-		watched = lappend_oid(watched, meta->definition);
+		watched.relations = lappend_oid(watched.relations, meta->definition);
+	watched.functions = list_copy(before.functions);
+	watched.domains = list_copy(before.domains);
 	collect_functions(task->chain->graph, meta != NULL ? meta->definition : InvalidOid);
 	MemoryContextSwitchTo(old);
 
-	register_callbacks();
-	seen = fingerprint(meta);
+	seen = fingerprint(meta, &watched);
+	outdated |= fingerprint(meta, &before) != seen_before;
 	se_worker_commit_own();
 }
 
@@ -134,7 +148,8 @@ register_callbacks(void)
 void
 se_task_watch_end(void)
 {
-	watched = views = functions = function_hashes = domains = NIL;
+	memset(&watched, 0, sizeof(watched));
+	function_hashes = NIL;
 	uses_text_search = look_again = outdated = false;
 	seen = 0;
 }
@@ -159,7 +174,7 @@ se_task_is_outdated(SeTask *task)
 	if (look_again && !outdated)
 	{
 		look_again = false;
-		outdated = fingerprint(se_jobs_get(task->job)) != seen;
+		outdated = fingerprint(se_jobs_get(task->job), &watched) != seen;
 	}
 	return outdated;
 }
@@ -167,7 +182,7 @@ se_task_is_outdated(SeTask *task)
 static void
 relation_changed(Datum arg, Oid relation)
 {
-	if (relation == InvalidOid || list_member_oid(watched, relation))
+	if (relation == InvalidOid || list_member_oid(watched.relations, relation))
 		look_again = true;
 }
 
@@ -189,7 +204,7 @@ stream_changed(Datum arg, int cacheid, uint32 hash)
 static void
 constraint_changed(Datum arg, int cacheid, uint32 hash)
 {
-	if (domains != NIL)
+	if (watched.domains != NIL)
 		look_again = true;
 }
 
@@ -208,9 +223,9 @@ text_search_changed(Datum arg, int cacheid, uint32 hash)
 static bool
 remember_function(Oid function, void *context)
 {
-	if (function >= FirstNormalObjectId && !list_member_oid(functions, function))
+	if (function >= FirstNormalObjectId && !list_member_oid(watched.functions, function))
 	{
-		functions = lappend_oid(functions, function);
+		watched.functions = lappend_oid(watched.functions, function);
 		function_hashes = lappend_int(function_hashes,
 									  (int) GetSysCacheHashValue1(PROCOID, ObjectIdGetDatum(function)));
 	}
@@ -251,7 +266,7 @@ remember_types(Node *node)
 	else if (IsA(node, RelabelType) && get_typtype(((RelabelType *) node)->resulttype) == TYPTYPE_DOMAIN)
 		domain = ((RelabelType *) node)->resulttype;
 	if (OidIsValid(domain))
-		domains = list_append_unique_oid(domains, domain);
+		watched.domains = list_append_unique_oid(watched.domains, domain);
 	if (IsA(node, FuncExpr) || IsA(node, OpExpr) || IsA(node, Const))
 	{
 		Oid			type = exprType(node);
@@ -470,7 +485,7 @@ mix_domain(uint64 hash, Oid domain)
 
 /* Of everything watched: options, relations as described, functions as defined. */
 static uint64
-fingerprint(const SeJobMeta *meta)
+fingerprint(const SeJobMeta *meta, const Watched *of)
 {
 	uint64		hash = 0;
 	ListCell   *cell;
@@ -486,13 +501,13 @@ fingerprint(const SeJobMeta *meta)
 		hash = mix_bytes(hash, strVal(option->arg), strlen(strVal(option->arg)));
 	}
 
-	foreach(cell, watched)
+	foreach(cell, of->relations)
 		hash = mix_relation(hash, lfirst_oid(cell));
-	foreach(cell, views)
+	foreach(cell, of->views)
 		hash = mix_rule(hash, lfirst_oid(cell));
-	foreach(cell, functions)
+	foreach(cell, of->functions)
 		hash = mix_function(hash, lfirst_oid(cell));
-	foreach(cell, domains)
+	foreach(cell, of->domains)
 		hash = mix_domain(hash, lfirst_oid(cell));
 	return hash;
 }
