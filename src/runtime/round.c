@@ -35,6 +35,7 @@ static bool has_rows_to_retire(const SeTask *task);
 static bool resume(SeTask *task);
 static SeRoundOutcome poll_sources(SeTask *task);
 static bool poll_one(SeTask *task, SeChainSource *source, bool *more);
+static bool pass_time(SeTask *task, SeChainSource *source);
 static void leave_out_skipped(SeTask *task, SeBatch *batch);
 
 SeRoundOutcome
@@ -203,8 +204,10 @@ poll_one(SeTask *task, SeChainSource *source, bool *more)
 				/* an older ALTER's, of before the position was given newer ones */
 				source->source->ops->pass_options(source->source);
 				*more = true;
+				return true;
 			}
-			return true;
+			/* What the time at the mark makes due is due under the options before it. */
+			return pass_time(task, source);
 		case SE_POLL_END:
 			source->ended = true;
 			next->ops->end(next, source->next_input);
@@ -222,14 +225,23 @@ poll_one(SeTask *task, SeChainSource *source, bool *more)
 		se_op_push(next, source->next_input, batch);
 	if (task->env.output_full)
 		return false;
+	return pass_time(task, source);
+}
+
+/* The watermark behind the rows of a source, and what time it is. False if the output is full. */
+static bool
+pass_time(SeTask *task, SeChainSource *source)
+{
+	SeBatch    *batch = source->batch;
+
 	if (batch->wm_end > source->watermark)
 	{
 		source->watermark = batch->wm_end;
 		task->by_clock &= batch->by_clock;
-		se_op_watermark(next, source->next_input, batch->wm_end);
+		se_op_watermark(source->next, source->next_input, batch->wm_end);
 	}
 	if (batch->tick != SE_TIME_MIN)
-		se_op_timer(next, batch->tick);
+		se_op_timer(source->next, batch->tick);
 	return !task->env.output_full;
 }
 

@@ -42,6 +42,7 @@ static SePollResult fill(SeLogSource *log, SeBatch *batch, Snapshot snapshot);
 static void begin_message(SeLogSource *log);
 static void begin_transaction(SeLogSource *log);
 static void stand_before(SeLogSource *log);
+static SeTime message_time(const SeLogSource *log);
 static void take_mark(SeLogSource *log);
 static XLogRecPtr read_lsn(const SeLogSource *log, const SeLogReaderStatus *reader);
 static void name_row(void *arg);
@@ -143,7 +144,11 @@ log_source_poll(SeSource *source, SeBatch *batch, Snapshot snapshot)
 	if (batch->nrows > 0 || log->h > h)
 		return SE_POLL_ROWS;
 	if (log->tick == SE_TIME_MIN)
+	{
+		if (result == SE_POLL_OPTIONS)
+			batch->tick = log->proctime;
 		return result;
+	}
 
 	/* All before it has been pushed. */
 	batch->tick = log->tick;
@@ -328,7 +333,7 @@ begin_message(SeLogSource *log)
 			if (log->row < message->header.nrows)
 				log->next_ordinal = se_reader_row_ordinal(message, log->row);
 			log->commit_time = message->commit_time;
-			se_log_source_go_on(log, message->header.clock != 0 ? message->header.clock : message->commit_time);
+			se_log_source_go_on(log, message_time(log));
 			se_log_source_show_life(log, log->proctime);
 			if (log->cursor < log->end)
 				return;
@@ -358,6 +363,14 @@ stand_before(SeLogSource *log)
 	log->source.options = se_options_mark_decode(log->message.body, log->message.header.body_len);
 	MemoryContextSwitchTo(old);
 	log->next_ordinal = log->message.header.ordinal;
+	se_log_source_go_on(log, message_time(log));
+}
+
+/* When the transaction of a message committed. */
+static SeTime
+message_time(const SeLogSource *log)
+{
+	return log->message.header.clock != 0 ? log->message.header.clock : log->message.commit_time;
 }
 
 /* A watermark counts among the rows of its transaction, a tick between transactions; barriers are the task's. */
@@ -374,7 +387,7 @@ take_mark(SeLogSource *log)
 			if (!log->node->by_proctime && !SE_FAULT_WRONG("wrong-watermark-mark-swallowed"))
 				log->h = Max(log->h, se_message_mark_time(header, log->message.body));
 			log->said = true;
-			se_log_source_show_life(log, header->clock != 0 ? header->clock : log->message.commit_time);
+			se_log_source_show_life(log, message_time(log));
 			break;
 		case SE_MARK_TICK:
 			if (!SE_FAULT_WRONG("wrong-tick-swallowed"))

@@ -27,7 +27,7 @@ typedef enum SePollResult
 	SE_POLL_ROWS,				/* the batch holds rows or a tick, or its wm_end moved: poll again */
 	SE_POLL_NOTHING,			/* nothing to be had now; wait on the latch */
 	SE_POLL_AGAIN,				/* nothing yet, but do not wait: the scan goes on */
-	SE_POLL_OPTIONS,			/* nothing before pass_options: it stands before a mark of the job */
+	SE_POLL_OPTIONS,			/* nothing before pass_options: it stands before a mark of the job; tick says when */
 	SE_POLL_END					/* the input has ended and everything was delivered */
 } SePollResult;
 
