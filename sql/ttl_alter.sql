@@ -1,4 +1,4 @@
--- state_ttl is changed: for what is written from there on. Whether groups expire, and by which clock, stays as it is.
+-- state_ttl is changed: for what is written from there on. (Whether groups expire, and by which clock: ttl_alter_layout)
 CREATE FOREIGN TABLE s (k int, ts timestamptz OPTIONS (event_time 'true')) SERVER stream_engine OPTIONS (watermark 'ts');
 CREATE MATERIALIZED VIEW v WITH (stream_engine.continuous, stream_engine.state_ttl = '10 s on ts') AS
   SELECT k, count(*) AS n FROM s GROUP BY k;
@@ -24,13 +24,9 @@ REFRESH MATERIALIZED VIEW v;
 SELECT * FROM v ORDER BY k;
 SELECT options FROM stream_engine.jobs;
 
-ALTER MATERIALIZED VIEW v SET (stream_engine.state_ttl = '5 s');
 ALTER MATERIALIZED VIEW v RESET (stream_engine.state_ttl);
-ALTER MATERIALIZED VIEW v RESET (stream_engine.state_ttl, stream_engine.ttl_delete);
 ALTER MATERIALIZED VIEW v SET (stream_engine.state_ttl = '1 month on ts');
 ALTER MATERIALIZED VIEW v SET (stream_engine.emit = 'every 3 rows');
-CREATE MATERIALIZED VIEW w WITH (stream_engine.continuous) AS SELECT k, count(*) AS n FROM s GROUP BY k;
-ALTER MATERIALIZED VIEW w SET (stream_engine.state_ttl = '1 minute on ts');
 -- the column may be renamed
 ALTER FOREIGN TABLE s RENAME COLUMN ts TO at;
 SELECT put(100, 6);

@@ -69,7 +69,6 @@ static List *apply(List *options, List *changes);
 static bool is_named(List *changes, const char *name);
 static void plan(Change *change);
 static bool fits_state(const Change *change);
-static void check_convertible(const Change *change);
 static void refuse_dormant(const Change *change);
 static bool has_no_worker(const SeJobMeta *job);
 static void give_to_position(Oid view, const SeOptionsMark *mark, const SeGraph *graph);
@@ -106,8 +105,6 @@ se_alter_options(SeUtility *utility, Oid view, List *changes)
 		!se_options_equal(se_options_moved(change.after), se_options_moved(change.job->options));
 	if (changed || !se_options_equal(se_options_moved(change.after), se_options_moved(change.before)))
 		plan(&change);
-	if (changed)
-		check_convertible(&change);
 	if (changed && change.ours)
 	{
 		se_side_options_apply(utility, view, change.job->definition, change.after, change.graph_after, !late_output);
@@ -196,21 +193,6 @@ fits_state(const Change *change)
 	if (change->ours && change->graph_after->fingerprint == change->position->fingerprint)
 		return true;
 	return change->graph_after->fingerprint == change->graph_before->fingerprint;
-}
-
-/* State that is kept in another way is converted when the worker meets the mark. */
-static void
-check_convertible(const Change *change)
-{
-	const SeNode *aggregate = se_graph_aggregate(change->graph_after);
-
-	if (change->graph_after->fingerprint != change->graph_before->fingerprint &&
-		aggregate != NULL && aggregate->kind == SE_NODE_GROUP_AGG)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("the options of continuous view \"%s\" cannot be changed like this", get_rel_name(change->job->job)),
-				 errdetail("With them the view would keep its state in another way."),
-				 errhint("Create another view with the options you want, and drop this one.")));
 }
 
 /* It has no place in our log yet where a mark could stand. */

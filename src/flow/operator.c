@@ -44,6 +44,7 @@ se_op_init(SeOperator *op, const SeOperatorOps *ops, int id, int ninputs,
 	op->out_desc = out_desc;
 	op->watermark_in = SE_TIME_MIN;
 	op->watermark_out = SE_TIME_MIN;
+	op->time_in = SE_TIME_MIN;
 }
 
 /* What must hold of every batch that reaches an operator; the mistakes tests look for. */

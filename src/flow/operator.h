@@ -184,9 +184,10 @@ typedef struct SeOperatorOps
 	/*
 	 * Take over what `from` knows: the operator of the same query under other options, whose records this one could
 	 * not read. It is given up afterwards, and may be spoilt. Called once, before anything else. Nothing of `from`
-	 * waits: no stash, no firing; all that was due has been emitted. In a round: may call user functions; garbage
-	 * goes into the current context; state_memory counts. Afterwards all is dirty: the next snapshot holds it whole.
-	 * NULL: nothing can be taken over, it is NULL here too.
+	 * waits: no stash, no firing; it was told the time at the mark, and all that was due has been emitted. In a
+	 * round: may call user functions; garbage goes into the current context; state_memory counts. Afterwards all is
+	 * dirty, and a commit follows: its snapshot holds it whole. NULL: nothing can be taken over, it is NULL here
+	 * too.
 	 */
 	void		(*adopt) (SeOperator *op, SeOperator *from);
 
@@ -211,6 +212,7 @@ struct SeOperator
 	/* what the checked wrappers remember */
 	SeTime		watermark_in;	/* greatest seen on any input */
 	SeTime		watermark_out;
+	SeTime		time_in;		/* the latest that timer was told */
 	bool		ended;
 	bool		snapshotting;
 
@@ -249,6 +251,7 @@ static inline void
 se_op_timer(SeOperator *op, SeTime now)
 {
 	Assert(!op->snapshotting);
+	op->time_in = Max(op->time_in, now);
 	op->ops->timer(op, now);
 }
 

@@ -59,6 +59,13 @@ typedef struct SeAggTuple
 	Datum		values[FLEXIBLE_ARRAY_MEMBER];	/* then a bool per value */
 } SeAggTuple;
 
+/* Which of its n values are NULL. */
+static inline bool *
+se_agg_tuple_nulls(const SeAggTuple *tuple, int n)
+{
+	return (bool *) &tuple->values[n];
+}
+
 /* Accumulator of REPLAY. */
 typedef struct SeReplayAcc
 {

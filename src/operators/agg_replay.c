@@ -26,12 +26,6 @@ static SeAggTuple **sorted_tuples(SeAggFn *fn, SeReplayAcc *acc);
 static int	compare_tuples(const void *a, const void *b, void *arg);
 static int	compare_keys(const SeAggFn *fn, const SeAggTuple *a, const SeAggTuple *b);
 
-static inline bool *
-tuple_nulls(const SeAggTuple *tuple, int n)
-{
-	return (bool *) &tuple->values[n];
-}
-
 static SeAggTuple *
 make_tuple(SeAggHome *home, const SeAggColumn *columns, int n,
 		   const Datum *values, const bool *nulls)
@@ -43,7 +37,7 @@ make_tuple(SeAggHome *home, const SeAggColumn *columns, int n,
 	tuple->number = 0;
 	for (int i = 0; i < n; i++)
 	{
-		tuple_nulls(tuple, n)[i] = nulls[i];
+		se_agg_tuple_nulls(tuple, n)[i] = nulls[i];
 		tuple->values[i] = nulls[i] ? (Datum) 0 :
 			se_value_store(home->arena, values[i], columns[i].byval, columns[i].typlen);
 	}
@@ -56,7 +50,7 @@ give_tuple(SeAggHome *home, const SeAggColumn *columns, int n, SeAggTuple *tuple
 {
 	for (int i = 0; i < n; i++)
 	{
-		if (!tuple_nulls(tuple, n)[i] && !columns[i].byval)
+		if (!se_agg_tuple_nulls(tuple, n)[i] && !columns[i].byval)
 			(void) se_arena_give(home->arena, DatumGetPointer(tuple->values[i]),
 								 se_value_size(tuple->values[i], columns[i].typlen));
 	}
@@ -177,7 +171,7 @@ se_agg_replay_final(SeAggFn *fn, SeReplayAcc *acc, bool *isnull)
 		if (fn->distinct && before != NULL && compare_keys(fn, before, tuple) == 0)
 			continue;
 		before = tuple;
-		se_agg_fn_transition(fn, &state, tuple->values, tuple_nulls(tuple, fn->nargs));
+		se_agg_fn_transition(fn, &state, tuple->values, se_agg_tuple_nulls(tuple, fn->nargs));
 	}
 
 	for (int i = 0; i < fn->ndirect; i++)
@@ -185,7 +179,7 @@ se_agg_replay_final(SeAggFn *fn, SeReplayAcc *acc, bool *isnull)
 		if (acc->direct != NULL)
 		{
 			direct[i] = acc->direct->values[i];
-			direct_nulls[i] = tuple_nulls(acc->direct, fn->ndirect)[i];
+			direct_nulls[i] = se_agg_tuple_nulls(acc->direct, fn->ndirect)[i];
 		}
 		else
 		{
@@ -240,8 +234,8 @@ compare_keys(const SeAggFn *fn, const SeAggTuple *a, const SeAggTuple *b)
 	for (int i = 0; i < fn->nsort; i++)
 	{
 		int			arg = fn->sort_args[i];
-		int			order = ApplySortComparator(a->values[arg], tuple_nulls(a, fn->nargs)[arg],
-												b->values[arg], tuple_nulls(b, fn->nargs)[arg],
+		int			order = ApplySortComparator(a->values[arg], se_agg_tuple_nulls(a, fn->nargs)[arg],
+												b->values[arg], se_agg_tuple_nulls(b, fn->nargs)[arg],
 												&fn->sort[i]);
 
 		if (order != 0)
@@ -255,7 +249,7 @@ write_tuple(const SeAggColumn *columns, int n, const SeAggTuple *tuple, StringIn
 {
 	for (int i = 0; i < n; i++)
 	{
-		bool		null = tuple_nulls(tuple, n)[i];
+		bool		null = se_agg_tuple_nulls(tuple, n)[i];
 
 		se_record_put_u8(out, null);
 		if (!null)
@@ -392,7 +386,7 @@ se_agg_replay_merge(const SeAggSlot *slot, SeAggHome *home, char *to, const char
 
 	for (SeAggTuple *tuple = other->first; tuple != NULL; tuple = tuple->next)
 	{
-		SeAggTuple *copy = make_tuple(home, fn->args, fn->nargs, tuple->values, tuple_nulls(tuple, fn->nargs));
+		SeAggTuple *copy = make_tuple(home, fn->args, fn->nargs, tuple->values, se_agg_tuple_nulls(tuple, fn->nargs));
 
 		copy->number = tuple->number;
 		while (*link != NULL && (*link)->number < copy->number)
@@ -406,5 +400,5 @@ se_agg_replay_merge(const SeAggSlot *slot, SeAggHome *home, char *to, const char
 	acc->count = Max(acc->count, other->count);
 	if (other->direct != NULL && acc->direct == NULL)
 		acc->direct = make_tuple(home, fn->direct, fn->ndirect, other->direct->values,
-								 tuple_nulls(other->direct, fn->ndirect));
+								 se_agg_tuple_nulls(other->direct, fn->ndirect));
 }

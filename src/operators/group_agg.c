@@ -17,6 +17,7 @@
 #include "base/fault.h"
 #include "base/settings.h"
 #include "operators/agg_set.h"
+#include "operators/group_adopt.h"
 #include "operators/keyed_rows.h"
 #include "operators/meta_record.h"
 #include "operators/operators.h"
@@ -34,6 +35,7 @@ typedef struct SeGroupAgg
 
 	/* state */
 	SeAggHome  *home;
+	bool		adopted;		/* since the last snapshot: dirty is not all that is to be emitted */
 	uint32		snapshots;		/* number of the last one */
 
 	/* memory: per batch */
@@ -51,6 +53,7 @@ static void group_agg_snapshot(SeOperator *op, SeSnapshotWriter *writer);
 static Size group_agg_rewrite(SeOperator *op, const void *record, Size len);
 static void group_agg_restore(SeOperator *op, const void *record, Size len);
 static void group_agg_restored(SeOperator *op);
+static void group_agg_adopt(SeOperator *op, SeOperator *from);
 static void emit_group(SeGroupAgg *agg, SeEntry *entry);
 static void flush(SeGroupAgg *agg);
 static void publish(SeGroupAgg *agg);
@@ -63,6 +66,7 @@ static const SeOperatorOps group_agg_ops = {
 	.rewrite = group_agg_rewrite,
 	.restore = group_agg_restore,
 	.restored = group_agg_restored,
+	.adopt = group_agg_adopt,
 };
 
 SeOperator *
@@ -92,6 +96,7 @@ group_agg_push(SeOperator *op, int input, SeBatch *batch)
 
 	if (!batch->append_only)
 		elog(ERROR, "group aggregate got rows that change others");
+	Assert(!agg->adopted);
 	if (n > 0)
 	{
 		se_env_state_touched(op->env);
@@ -120,7 +125,12 @@ group_agg_prepare(SeOperator *op)
 	SeTable    *table = agg->home->table;
 
 	for (uint32 i = 0; i < table->ndirty; i++)
-		emit_group(agg, se_table_entry(table, table->dirty[i]));
+	{
+		SeEntry    *entry = se_table_entry(table, table->dirty[i]);
+
+		if (!agg->adopted || (entry->flags & SE_ENTRY_STALE) || !(entry->flags & SE_ENTRY_EMITTED))
+			emit_group(agg, entry);
+	}
 	flush(agg);
 	se_agg_home_prepare(agg->set, agg->home);
 	MemoryContextReset(agg->scratch);
@@ -144,7 +154,7 @@ emit_group(SeGroupAgg *agg, SeEntry *entry)
 
 	se_batch_stamp(out, row, (entry->flags & SE_ENTRY_EMITTED) ? SE_ROW_UPDATE_AFTER : SE_ROW_INSERT,
 				   SE_TIME_MIN, agg->op.watermark_out);
-	entry->flags |= SE_ENTRY_EMITTED;
+	entry->flags = (entry->flags | SE_ENTRY_EMITTED) & ~SE_ENTRY_STALE;
 	out->nrows++;
 	if (out->nrows == out->capacity)
 		flush(agg);
@@ -169,6 +179,7 @@ group_agg_snapshot(SeOperator *op, SeSnapshotWriter *writer)
 	if (agg->home->table->ndirty == 0 && agg->home->again == NIL)
 		return;
 	agg->snapshots++;
+	agg->adopted = false;
 	se_agg_home_snapshot(agg->set, agg->home, op, writer, agg->snapshots,
 						 record_prefix, sizeof(record_prefix));
 }
@@ -223,6 +234,27 @@ group_agg_restored(SeOperator *op)
 		entry->flags &= ~SE_ENTRY_STALE;
 	}
 	publish(agg);
+}
+
+/* Groups that expired until now. */
+static void
+group_agg_adopt(SeOperator *op, SeOperator *from)
+{
+	SeGroupAgg *agg = (SeGroupAgg *) op;
+
+	se_group_adopt_living(agg->set, agg->home, ((SeNode *) linitial(agg->node->node.inputs))->desc, from);
+	agg->adopted = true;
+	publish(agg);
+}
+
+bool
+se_group_agg_groups(SeOperator *op, SeAggSet **set, SeAggHome **home)
+{
+	if (op->ops->adopt != group_agg_adopt)
+		return false;
+	*set = ((SeGroupAgg *) op)->set;
+	*home = ((SeGroupAgg *) op)->home;
+	return true;
 }
 
 static void

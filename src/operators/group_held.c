@@ -23,6 +23,7 @@
 #include "base/settings.h"
 #include "operators/agg_set.h"
 #include "operators/counted.h"
+#include "operators/group_adopt.h"
 #include "operators/keyed_rows.h"
 #include "operators/meta_record.h"
 #include "operators/operators.h"
@@ -69,6 +70,7 @@ static void group_held_snapshot(SeOperator *op, SeSnapshotWriter *writer);
 static Size group_held_rewrite(SeOperator *op, const void *record, Size len);
 static void group_held_restore(SeOperator *op, const void *record, Size len);
 static void group_held_restored(SeOperator *op);
+static void group_held_adopt(SeOperator *op, SeOperator *from);
 static void apply_rows(SeGroupHeld *agg, SeBatch *batch, int from, int to);
 static void reach(SeGroupHeld *agg, SeTime h);
 static SeTime next_boundary(const SeGroupHeld *agg);
@@ -87,6 +89,7 @@ static const SeOperatorOps group_held_ops = {
 	.rewrite = group_held_rewrite,
 	.restore = group_held_restore,
 	.restored = group_held_restored,
+	.adopt = group_held_adopt,
 };
 
 SeOperator *
@@ -332,6 +335,32 @@ group_held_restored(SeOperator *op)
 	se_stale_restore(&agg->stale, agg->home->table, agg->home->memory);
 	agg->boundary = next_boundary(agg);
 	publish(agg);
+}
+
+/* Groups that expired until now. */
+static void
+group_held_adopt(SeOperator *op, SeOperator *from)
+{
+	SeGroupHeld *agg = (SeGroupHeld *) op;
+
+	se_group_adopt_living(agg->set, agg->home, ((SeNode *) linitial(agg->node->node.inputs))->desc, from);
+	agg->reached = from->watermark_in;
+	if (agg->node->emit.early_clock && from->time_in != SE_TIME_MIN)
+		agg->early_tick = se_window_align(from->time_in, agg->node->emit.early, 0);
+	agg->meta.dirty = true;
+	se_stale_restore(&agg->stale, agg->home->table, agg->home->memory);
+	agg->boundary = next_boundary(agg);
+	publish(agg);
+}
+
+bool
+se_group_held_groups(SeOperator *op, SeAggSet **set, SeAggHome **home)
+{
+	if (op->ops->adopt != group_held_adopt)
+		return false;
+	*set = ((SeGroupHeld *) op)->set;
+	*home = ((SeGroupHeld *) op)->home;
+	return true;
 }
 
 static void

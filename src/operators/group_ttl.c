@@ -22,6 +22,7 @@
 #include "base/fault.h"
 #include "base/settings.h"
 #include "common/int.h"
+#include "operators/group_adopt.h"
 #include "operators/group_ttl_internal.h"
 #include "operators/operators.h"
 #include "utils/memutils.h"
@@ -66,6 +67,7 @@ static const SeOperatorOps group_ttl_ops = {
 	.rewrite = se_group_ttl_rewrite,
 	.restore = se_group_ttl_restore,
 	.restored = se_group_ttl_restored,
+	.adopt = se_group_ttl_adopt,
 };
 
 SeOperator *
@@ -116,9 +118,8 @@ apply_pending(SeGroupTtl *ttl, SeBatch *batch)
 	se_pending_rows_apply(&ttl->pending, ttl->set, ttl->current->home, batch);
 }
 
-/* When a group that was written at a time expires: with the end of the input at the latest. */
-static SeTime
-expiry(const SeGroupTtl *ttl, SeTime written)
+SeTime
+se_group_ttl_expiry(const SeGroupTtl *ttl, SeTime written)
 {
 	SeTime		expires;
 
@@ -178,7 +179,7 @@ take_rows(SeGroupTtl *ttl, SeBatch *batch)
 		const bool *nulls = se_keyed_rows_nulls(&ttl->keyed, i);
 		SeTime		clock = row_clock(ttl, batch, i);
 		SeTime		written = row_time(ttl, batch, i, clock);
-		SeTime		expires = expiry(ttl, written);
+		SeTime		expires = se_group_ttl_expiry(ttl, written);
 		SeEntry    *entry = find_group(ttl, hash, values, nulls);
 		bool		living = entry != NULL &&
 		(!is_expired(ttl, entry, clock) || SE_FAULT_WRONG("wrong-ttl-expired-group-lives"));
@@ -337,12 +338,22 @@ group_ttl_timer(SeOperator *op, SeTime now)
 	se_op_forward_timer(op, now);
 }
 
+/* A commit is to follow, and until then the result does not show what was read. */
+void
+se_group_ttl_must_emit(SeGroupTtl *ttl, SeEntry *entry)
+{
+	se_table_touch_rows(ttl->current->home->table, &entry, 1);
+	entry->flags |= SE_ENTRY_CHANGED | SE_ENTRY_STALE;
+	ttl->op.env->commit_wanted = true;
+	ttl->op.env->unreflected = true;
+}
+
 /* The row of a group that is there. */
 static void
 emit_change(SeGroupTtl *ttl, SeAggHome *home, SeEntry *entry)
 {
 	emit_row(ttl, home, entry, entry->flags & SE_ENTRY_EMITTED ? SE_ROW_UPDATE_AFTER : SE_ROW_INSERT);
-	entry->flags = (entry->flags & ~SE_ENTRY_CHANGED) | SE_ENTRY_EMITTED;
+	entry->flags = (entry->flags & ~(SE_ENTRY_CHANGED | SE_ENTRY_STALE)) | SE_ENTRY_EMITTED;
 }
 
 /*
@@ -443,7 +454,8 @@ expire_some(SeGroupTtl *ttl, SeTtlGeneration *generation, int64 *budget)
 			se_env_state_touched(ttl->op.env);
 			if (ttl->node->ttl_delete && !SE_FAULT_WRONG("wrong-ttl-row-stays"))
 			{
-				if (entry->flags & SE_ENTRY_EMITTED)
+				/* Of one that came since the last commit there may be a row of before ttl_delete. */
+				if (entry->flags & (SE_ENTRY_EMITTED | SE_ENTRY_CHANGED))
 					emit_row(ttl, generation->home, entry, SE_ROW_DELETE);
 			}
 			else if ((entry->flags & SE_ENTRY_CHANGED) && !SE_FAULT_WRONG("wrong-ttl-last-change-lost"))

@@ -4,6 +4,7 @@
  *
  *	group_ttl.c			rows into groups, what expires, generations, the operator's callbacks
  *	group_ttl_state.c	records: snapshot, rewrite, restore
+ *	group_adopt.c		groups that were kept in another way
  *
  * Words: a group has *expired* when its clock is at or past its time; it is *forgotten* when its entry is
  * removed, which nobody can tell. A *generation* is a home with its timers.
@@ -13,6 +14,8 @@
  *	  earlier one; there may be timers of entries that are gone
  *	- a group is in one generation only
  *	- in the old generation only entries that are gone are dirty
+ *	- a *stale* group is one that was adopted and whose row is still to be emitted; it is changed, and in the
+ *	  current generation
  */
 #ifndef SE_GROUP_TTL_INTERNAL_H
 #define SE_GROUP_TTL_INTERNAL_H
@@ -82,9 +85,21 @@ se_group_ttl_life(const SeGroupTtl *ttl, SeEntry *entry)
 	return (SeTtlLife *) (se_entry_payload(ttl->current->home->table, entry) + ttl->set->payload_size);
 }
 
+static inline TupleDesc
+se_group_ttl_input(const SeGroupTtl *ttl)
+{
+	return ((SeNode *) linitial(ttl->node->node.inputs))->desc;
+}
+
 /* group_ttl.c */
 extern SeTtlGeneration *se_group_ttl_generation_new(SeGroupTtl *ttl, uint32 number);
 extern void se_group_ttl_generation_free(SeGroupTtl *ttl, SeTtlGeneration *generation);
+
+/* When a group that was written at a time expires: with the end of the input at the latest. */
+extern SeTime se_group_ttl_expiry(const SeGroupTtl *ttl, SeTime written);
+
+/* The row of a group of the current generation is to be emitted, though none has come for it here. */
+extern void se_group_ttl_must_emit(SeGroupTtl *ttl, SeEntry *entry);
 
 /* Begin the next generation if it is time; everything has just been saved. */
 extern void se_group_ttl_begin_generation(SeGroupTtl *ttl);

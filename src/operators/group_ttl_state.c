@@ -187,6 +187,11 @@ link_groups(SeGroupTtl *ttl, SeTtlGeneration *generation)
 			se_record_corrupted();
 		se_group_ttl_life(ttl, entry)->home = generation->home;
 		se_timers_add(&generation->timers, se_group_ttl_life(ttl, entry)->expires, entry);
+		if (!(entry->flags & SE_ENTRY_STALE))
+			continue;
+		if (generation == ttl->old)
+			se_record_corrupted();
+		se_group_ttl_must_emit(ttl, entry);
 	}
 }
 
