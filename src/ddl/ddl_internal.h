@@ -151,10 +151,10 @@ extern void se_start_position_init(void);
 extern void se_start_position(Oid job, const SeGraph *graph, bool earliest);
 
 /*
- * Let the stored positions of a job that was made elsewhere go on at a mark of this log;
- * what they say of watermark, counters and state stays.
+ * Let the stored positions of a job that was made elsewhere go on at a mark of this log, under these of the options that
+ * are moved; what they say of watermark, counters and state stays.
  */
-extern void se_start_position_continue(Oid job, const SeGraph *graph);
+extern void se_start_position_continue(Oid job, const SeGraph *graph, List *options);
 
 /* ddl/write_guard.c: nobody but the job writes to a result. */
 extern void se_write_guard_init(void);

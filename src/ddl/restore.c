@@ -22,6 +22,7 @@
 #include "access/table.h"
 #include "access/tableam.h"
 #include "access/xact.h"
+#include "access/xlog.h"
 #include "base/compat.h"
 #include "base/shmem.h"
 #include "catalog/namespace.h"
@@ -32,8 +33,10 @@
 #include "ddl/side_options.h"
 #include "ddl/view_settings.h"
 #include "funcapi.h"
+#include "log/options_mark.h"
 #include "log/position.h"
 #include "meta/jobs.h"
+#include "meta/options.h"
 #include "meta/remark.h"
 #include "meta/positions.h"
 #include "miscadmin.h"
@@ -56,7 +59,10 @@ typedef struct Restored
 	Oid			view;
 	SeJobMeta  *job;
 	Query	   *query;
-	SeGraph    *graph;
+	SeGraph    *graph;			/* as its options are asked for */
+	SeGraph    *state_graph;	/* and as its state was written: another one if a mark has stayed behind under which
+								 * it is to be converted */
+	List	   *state_options;	/* of those that are moved */
 } Restored;
 
 static bool wants_state(const char *mode);
@@ -64,6 +70,7 @@ static void recognise(Oid relation);
 static SeJobMeta *dormant_job(Oid view);
 static void check_definition(const Restored *restored);
 static void plan(Restored *restored);
+static void plan_state(Restored *restored);
 static void continue_from_state(const Restored *restored, ReturnSetInfo *result);
 static void check_positions(const Restored *restored);
 static void check_state(const Restored *restored);
@@ -216,6 +223,27 @@ plan(Restored *restored)
 	se_compat_check_permissions(restored->query);
 	restored->graph = se_plan_definition(restored->job->definition, restored->view,
 										 restored->job->options);
+	plan_state(restored);
+}
+
+/*
+ * All that was asked for counts from here on; but if it needs the state in another form, that is for the worker to do,
+ * at a mark of this log.
+ */
+static void
+plan_state(Restored *restored)
+{
+	const SeJobMeta *job = restored->job;
+	List	   *positions = se_positions_list(restored->view);
+	const SePositionMeta *position = positions == NIL ? NULL : linitial(positions);
+
+	restored->state_graph = restored->graph;
+	restored->state_options = se_options_moved(job->options);
+	if (position == NULL || position->shape == restored->graph->shape)
+		return;
+	restored->state_options = position->options;
+	restored->state_graph = se_plan_definition(job->definition, restored->view,
+											   se_options_in_effect(job->options, position->options));
 }
 
 static void
@@ -227,7 +255,13 @@ continue_from_state(const Restored *restored, ReturnSetInfo *result)
 	LockRelationOid(restored->view, ShareRowExclusiveLock);
 	check_rows(restored);
 	report(restored, true, result);
-	se_start_position_continue(restored->view, restored->graph);
+	se_start_position_continue(restored->view, restored->state_graph, restored->state_options);
+	if (restored->state_graph != restored->graph)
+	{
+		SeOptionsMark mark = {GetXLogInsertRecPtr(), se_options_moved(restored->job->options)};
+
+		se_options_mark_write(restored->view, &mark);
+	}
 }
 
 /* Every source of the query has its position, written by the same dataflow. */
@@ -236,7 +270,7 @@ check_positions(const Restored *restored)
 {
 	ListCell   *cell;
 
-	foreach(cell, restored->graph->nodes)
+	foreach(cell, restored->state_graph->nodes)
 	{
 		const SeNode *node = lfirst(cell);
 		const SePositionMeta *position;
@@ -246,7 +280,7 @@ check_positions(const Restored *restored)
 		position = se_positions_get(restored->view, 0, node->id);
 		if (position == NULL)
 			refuse(restored, pstrdup("Its positions in the streams were not restored."));
-		if (position->shape != restored->graph->shape)
+		if (position->shape != restored->state_graph->shape)
 			refuse(restored, pstrdup("Its state was written on another kind of machine, or for a query that is computed differently here."));
 	}
 }
@@ -257,13 +291,13 @@ check_state(const Restored *restored)
 {
 	const SeJobMeta *job = restored->job;
 	const SePositionMeta *position = linitial(se_positions_list(restored->view));
-	Oid			type = se_graph_type_with_oids(restored->graph);
+	Oid			type = se_graph_type_with_oids(restored->state_graph);
 
 	if (!se_store_is_complete(restored->view, position->unit, position->chunk_seq))
 		refuse(restored, pstrdup("Its state was not restored, or not as a whole."));
 	if (position->chunk_seq == 0)
 		return;
-	if (job->pg_major != SE_COMPAT_PG_MAJOR && se_graph_has_serial_state(restored->graph))
+	if (job->pg_major != SE_COMPAT_PG_MAJOR && se_graph_has_serial_state(restored->state_graph))
 		refuse(restored, psprintf("Its state holds what aggregate functions of PostgreSQL %d have serialised, which those of PostgreSQL %d may read differently.",
 								  job->pg_major, SE_COMPAT_PG_MAJOR));
 	if (!job->kept_oids && OidIsValid(type))

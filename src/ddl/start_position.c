@@ -55,9 +55,9 @@ static void lock_without_writers(Oid stream);
 static bool lock_within(Oid stream, int ms);
 static XLogRecPtr created_at(Oid stream);
 static bytea *position_bytes(const SeLogPosition *position);
-static void give_options(SePositionMeta *meta);
+static void give_options(SePositionMeta *meta, List *options);
 static void put(Oid job, int source, const SeGraph *graph, const SeLogPosition *position);
-static void go_on(Oid job, SeLogSourceNode *node, const SeGraph *graph);
+static void go_on(Oid job, SeLogSourceNode *node, const SeGraph *graph, List *options);
 
 void
 se_start_position_init(void)
@@ -105,7 +105,7 @@ se_start_position(Oid job, const SeGraph *graph, bool earliest)
 }
 
 void
-se_start_position_continue(Oid job, const SeGraph *graph)
+se_start_position_continue(Oid job, const SeGraph *graph, List *options)
 {
 	ListCell   *cell;
 
@@ -115,13 +115,13 @@ se_start_position_continue(Oid job, const SeGraph *graph)
 		SeNode	   *node = lfirst(cell);
 
 		if (node->kind == SE_NODE_LOG_SOURCE)
-			go_on(job, (SeLogSourceNode *) node, graph);
+			go_on(job, (SeLogSourceNode *) node, graph, options);
 	}
 }
 
 /* The place is new, and nothing of the old log is left to be skipped. */
 static void
-go_on(Oid job, SeLogSourceNode *node, const SeGraph *graph)
+go_on(Oid job, SeLogSourceNode *node, const SeGraph *graph, List *options)
 {
 	SePositionMeta *meta = se_positions_get(job, 0, node->node.id);
 	SeLogPosition old;
@@ -136,7 +136,7 @@ go_on(Oid job, SeLogSourceNode *node, const SeGraph *graph)
 	meta->position = position_bytes(&new);
 	meta->fingerprint = graph->fingerprint;
 	meta->skip = NIL;
-	give_options(meta);
+	give_options(meta, options);
 	se_positions_put(meta);
 }
 
@@ -268,11 +268,11 @@ position_bytes(const SeLogPosition *position)
 	return bytes;
 }
 
-/* From this place on all that was asked for counts; marks of before mean nothing. */
+/* From this place on these count; marks of before mean nothing. */
 static void
-give_options(SePositionMeta *meta)
+give_options(SePositionMeta *meta, List *options)
 {
-	meta->options = se_options_moved(se_jobs_get(meta->job)->options);
+	meta->options = options;
 	meta->options_lsn = GetXLogInsertRecPtr();
 }
 
@@ -290,6 +290,6 @@ put(Oid job, int source, const SeGraph *graph, const SeLogPosition *position)
 	meta.position = position_bytes(position);
 	meta.fingerprint = graph->fingerprint;
 	meta.shape = graph->shape;
-	give_options(&meta);
+	give_options(&meta, se_options_moved(se_jobs_get(job)->options));
 	se_positions_put(&meta);
 }
