@@ -18,6 +18,15 @@ ALTER FOREIGN TABLE bid RENAME COLUMN price TO amount;
 ALTER FOREIGN TABLE bid RENAME TO offer;
 SELECT stream_engine.explain('results."Per Auction"');
 
+-- what becomes of rows that are late, or raise errors
+CREATE MATERIALIZED VIEW w WITH (stream_engine.continuous, stream_engine.late_output = late, stream_engine.on_error = dead_letter, stream_engine.retention = '1 day') AS
+    SELECT window_end, count(*) FROM offer, tumble(date_time, '1 min') GROUP BY window_end WITH NO DATA;
+ALTER TABLE late RENAME TO latecomers;
+SELECT stream_engine.explain('w');
+EXPLAIN CREATE MATERIALIZED VIEW w2 WITH (stream_engine.continuous, stream_engine.late_output = latecomers, stream_engine.on_error = skip) AS
+    SELECT window_end, count(*) FROM offer, tumble(date_time, '1 min') GROUP BY window_end;
+DROP MATERIALIZED VIEW w;
+
 -- running: each node has counters
 SELECT stream_engine.start('results."Per Auction"');
 SELECT stream_engine.wait_state('results."Per Auction"', 'running', '60 s');

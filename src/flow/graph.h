@@ -195,6 +195,8 @@ typedef struct SeGraph
 	int64		tick_interval;	/* µs: timer() is needed so often; 0 = never */
 	List	   *streams;		/* Oid */
 	List	   *views;			/* Oid: plain views whose queries are part of it */
+	const char *late_output;	/* for explain: the options of these names, NULL = not given */
+	const char *on_error;
 } SeGraph;
 
 /* The one node that remembers rows: the aggregate; NULL if there is none. */

@@ -23,6 +23,7 @@ typedef struct Printer
 	StringInfo	out;
 	SeGraphAnnotate annotate;
 	void	   *arg;
+	const SeGraph *graph;
 	int			indent;			/* columns before a node's own lines */
 } Printer;
 
@@ -51,7 +52,7 @@ char *
 se_graph_print(const SeGraph *graph, SeGraphAnnotate annotate, void *arg)
 {
 	StringInfoData out;
-	Printer		printer = {&out, annotate, arg, 0};
+	Printer		printer = {&out, annotate, arg, graph, 0};
 
 	initStringInfo(&out);
 	print_node(&printer, graph->sink);
@@ -286,6 +287,16 @@ print_sink(Printer *printer, const SeTableSinkNode *node)
 		begin_line(printer, "Deleted");
 		appendStringInfo(printer->out, "%s after %s\n", se_emit_length(node->retention),
 						 column_name(input, node->retention_column));
+	}
+	if (printer->graph->late_output != NULL)
+	{
+		begin_line(printer, "Late rows");
+		appendStringInfo(printer->out, "into %s\n", printer->graph->late_output);
+	}
+	if (printer->graph->on_error != NULL && strcmp(printer->graph->on_error, "stop") != 0)
+	{
+		begin_line(printer, "Rows with errors");
+		appendStringInfo(printer->out, "%s\n", printer->graph->on_error);
 	}
 }
 

@@ -19,6 +19,7 @@
 #include "flow/graph.h"
 #include "funcapi.h"
 #include "meta/jobs.h"
+#include "meta/late_output.h"
 #include "meta/options.h"
 #include "meta/positions.h"
 #include "miscadmin.h"
@@ -186,6 +187,8 @@ explain_view(const char *name)
 	SeJobMeta  *meta = se_jobs_get(view);
 	List	   *positions;
 	LiveCounters live;
+	SeGraph    *graph;
+	Oid			late;
 
 	if (meta == NULL)
 		ereport(ERROR,
@@ -203,7 +206,11 @@ explain_view(const char *name)
 	if (positions != NIL)
 		meta->options = se_options_in_effect(meta->options, ((SePositionMeta *) linitial(positions))->options);
 	live.slot = may_see_counters(view) ? running_slot(view, &live.generation) : NULL;
-	return se_graph_print(plan_as_owner(meta), live.slot ? annotate : NULL, &live);
+	graph = plan_as_owner(meta);
+	late = graph->late_output != NULL ? se_late_output_dependency(meta->definition) : InvalidOid;
+	if (OidIsValid(late))
+		graph->late_output = quote_qualified_identifier(get_namespace_name(get_rel_namespace(late)), get_rel_name(late));
+	return se_graph_print(graph, live.slot ? annotate : NULL, &live);
 }
 
 /* The owner, and who may read all statistics. */

@@ -62,6 +62,8 @@ se_plan_query(Query *query, const char *source_text, Oid result_table, List *opt
 	graph->tick_interval = se_emit_options_tick(plan);
 	graph->streams = list_make1_oid(plan->stream->relation);
 	graph->views = plan->views;
+	graph->late_output = se_plan_option(plan, "late_output");
+	graph->on_error = se_plan_option(plan, "on_error");
 	if (plan->by_proctime && plan->grouped)
 		graph->tick_interval = SE_TICK_FINEST;
 	if (plan->ttl_tick != 0)
