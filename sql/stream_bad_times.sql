@@ -4,6 +4,16 @@ CREATE FOREIGN TABLE bad (ts timestamptz OPTIONS (event_time 'true')) SERVER str
 CREATE FOREIGN TABLE bad (ts timestamptz OPTIONS (event_time 'true')) SERVER stream_engine OPTIONS (max_future '-1 second');
 CREATE FOREIGN TABLE bad (ts timestamptz OPTIONS (event_time 'true')) SERVER stream_engine OPTIONS (max_future '100000000 years');
 CREATE FOREIGN TABLE bad (ts timestamptz OPTIONS (event_time 'true')) SERVER stream_engine OPTIONS (max_future 'soon');
+CREATE FOREIGN TABLE bad (ts timestamptz OPTIONS (event_time 'true')) SERVER stream_engine OPTIONS (future_time 'drop');
+-- without an event time they do nothing; a dump marks the column in a command of its own
+CREATE FOREIGN TABLE bad (ts timestamptz) SERVER stream_engine OPTIONS (infinite_time 'drop', null_time 'drop');
+SELECT stream_engine.check_stream('bad');
+ALTER FOREIGN TABLE bad OPTIONS (DROP null_time, SET infinite_time 'error', ADD max_future '1 hour', ADD future_time 'pass');
+SELECT stream_engine.check_stream('bad');
+ALTER FOREIGN TABLE bad OPTIONS (DROP max_future);
+ALTER FOREIGN TABLE bad ALTER ts OPTIONS (ADD event_time 'true');
+SELECT stream_engine.check_stream('bad');
+DROP FOREIGN TABLE bad;
 
 -- an error is what is done by default: also where max_future alone is set
 SELECT stream_engine.test_clock_set('2024-05-05 12:00+00');

@@ -74,6 +74,7 @@ static void remember(Oid stream);
 static Remembered *take_remembered(Oid stream);
 static void settle(Oid relation, Remembered *before);
 static void check_columns(Relation stream, const SeStreamInfo *info);
+static void check_times(const SeStreamInfo *info, int level);
 static Node *analyse(Relation stream, const SeStreamInfo *info, const char *text, bool keep_path);
 static char *deparse(Relation stream, const SeStreamInfo *info, Node *expr);
 static void set_watermark(Oid relation, const char *text);
@@ -256,6 +257,7 @@ settle(Oid relation, Remembered *before)
 					(errmsg("stream \"%s\" has a watermark but no event time yet", RelationGetRelationName(stream)),
 					 errhint("Mark its event time column with OPTIONS (event_time 'true').")));
 	}
+	check_times(info, NOTICE);
 	table_close(stream, NoLock);
 	se_layout_store(relation);
 }
@@ -277,8 +279,29 @@ stream_engine_check_stream(PG_FUNCTION_ARGS)
 	stream = table_open(relation, AccessShareLock);
 	check_columns(stream, info);
 	(void) se_stream_watermark_expr(stream, info);
+	check_times(info, ERROR);
 	table_close(stream, AccessShareLock);
 	PG_RETURN_VOID();
+}
+
+/*
+ * An option about the event times of rows does nothing without a column of that name. A dump marks the column in a
+ * command after the table's, so while a stream is made or altered this is no error yet.
+ */
+static void
+check_times(const SeStreamInfo *info, int level)
+{
+	const char *option = info->null_time != SE_BAD_TIME_ERROR ? "null_time" :
+	info->infinite_time != SE_BAD_TIME_ERROR ? "infinite_time" :
+	info->future_time != SE_BAD_TIME_ERROR ? "future_time" : NULL;
+
+	if (option == NULL || info->event_time != 0)
+		return;
+	ereport(level,
+			(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
+			 errmsg("stream \"%s\" has option \"%s\" but no event time%s", get_rel_name(info->relation), option,
+					level == NOTICE ? " yet" : ""),
+			 errhint("Mark its event time column with OPTIONS (event_time 'true').")));
 }
 
 /* At most one event time, of a type that is one; every column has bytes in a row. */

@@ -45,6 +45,7 @@ static void length_context(void *arg);
 static void check_positive_length(DefElem *option);
 static void check_idle_action(DefElem *option);
 static void check_together(List *options);
+static bool is_among(List *options, const char *name);
 
 static const StreamOption stream_options[] = {
 	{
@@ -73,7 +74,7 @@ static const StreamOption stream_options[] = {
 	},
 	{
 		"future_time", ForeignTableRelationId, "text", "error", check_action,
-		"What is done with a row that is further ahead than max_future: as null_time."
+		"What is done with a row that is further ahead than max_future, which it needs: as null_time."
 	},
 	{
 		"max_delay", ForeignTableRelationId, "interval", NULL, check_length,
@@ -266,26 +267,31 @@ check_idle_action(DefElem *option)
 				 errhint("It is \"exclude\" or \"advance\".")));
 }
 
-/* An action without a time after which it is taken is a mistake. */
+/* An action without that upon which it is taken is a mistake. */
 static void
 check_together(List *options)
 {
-	bool		action = false;
-	bool		timeout = false;
-	ListCell   *lc;
-
-	foreach(lc, options)
-	{
-		DefElem    *option = lfirst(lc);
-
-		action |= strcmp(option->defname, "idle_action") == 0;
-		timeout |= strcmp(option->defname, "idle_timeout") == 0;
-	}
-	if (action && !timeout)
+	if (is_among(options, "idle_action") && !is_among(options, "idle_timeout"))
 		ereport(ERROR,
 				(errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
 				 errmsg("option \"idle_action\" needs option \"idle_timeout\""),
-				 errhint("Say after how long without rows the stream is idle: OPTIONS (ADD idle_timeout '1 minute').")));
+				 errhint("Say after how long without rows the stream is idle: OPTIONS (ADD idle_timeout '1 minute'). To remove that, remove both: OPTIONS (DROP idle_timeout, DROP idle_action).")));
+	if (is_among(options, "future_time") && !is_among(options, "max_future"))
+		ereport(ERROR,
+				(errcode(ERRCODE_FDW_INVALID_ATTRIBUTE_VALUE),
+				 errmsg("option \"future_time\" needs option \"max_future\""),
+				 errhint("Say how far ahead of the clock is too far: OPTIONS (ADD max_future '1 hour'). To remove that, remove both: OPTIONS (DROP max_future, DROP future_time).")));
+}
+
+static bool
+is_among(List *options, const char *name)
+{
+	ListCell   *lc;
+
+	foreach(lc, options)
+		if (strcmp(((DefElem *) lfirst(lc))->defname, name) == 0)
+		return true;
+	return false;
 }
 
 /* The table above as a set of rows, for people and for the documentation. */
