@@ -87,6 +87,7 @@ SELECT stream_engine.delete_dead_letters('plain', (SELECT min(id) FROM stream_en
 SELECT stream_engine.delete_dead_letters('plain') > 100 AS deleted;
 SELECT stream_engine.delete_dead_letters('plain'), stream_engine.delete_dead_letters(NULL), stream_engine.delete_dead_letters('s');
 SELECT stream_engine.delete_dead_letters(0);
+SELECT stream_engine.delete_dead_letters('pg_class');
 DROP MATERIALIZED VIEW key;
 SELECT DISTINCT view FROM stream_engine.dead_letters ORDER BY 1;
 

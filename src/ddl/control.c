@@ -1,6 +1,6 @@
 /*
  * ddl/control.c
- *		stream_engine.stop, start, wait_for, wait_state: a person's hand on a continuous view.
+ *		stream_engine.stop, start, wait_for, wait_state, delete_dead_letters: a person's hand on a continuous view.
  *
  * stop and start change what is wanted, in the caller's transaction; the coordinator
  * is told at commit and does it. They never wait for a worker: wait_state does,
@@ -9,12 +9,16 @@
 #include "postgres.h"
 
 #include "access/xlog.h"
+#include "catalog/objectaddress.h"
+#include "base/compat.h"
 #include "base/job_slot.h"
 #include "base/se.h"
 #include "base/shmem.h"
 #include "ddl/ddl_internal.h"
 #include "flow/row.h"
 #include "log/retention.h"
+#include "log/stream.h"
+#include "meta/dead_letters.h"
 #include "meta/jobs.h"
 #include "meta/positions.h"
 #include "miscadmin.h"
@@ -66,6 +70,34 @@ stream_engine_start(PG_FUNCTION_ARGS)
 		add_skip(view, text_to_cstring(PG_GETARG_TEXT_PP(1)));
 	se_meta_notify_at_commit();
 	PG_RETURN_VOID();
+}
+
+SE_FUNCTION_INFO_V1(stream_engine_delete_dead_letters);
+
+/* delete_dead_letters(view or stream, up_to): all its letters, or those with an id up to the given one; how many. */
+Datum
+stream_engine_delete_dead_letters(PG_FUNCTION_ARGS)
+{
+	Oid			relation;
+	char	   *name;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	relation = PG_GETARG_OID(0);
+	name = get_rel_name(relation);
+	PreventCommandIfReadOnly("stream_engine.delete_dead_letters()");
+	if (name == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("relation with OID %u does not exist", relation)));
+	if (!se_jobs_exists(relation) && !se_stream_is(relation))
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("\"%s\" is neither a stream nor a continuous view", name),
+				 errhint("stream_engine.dead_letters says of each row whose it is: of its view, or, without one, of its stream.")));
+	if (!se_compat_owns_relation(relation, GetUserId()))
+		aclcheck_error(ACLCHECK_NOT_OWNER, get_relkind_objtype(get_rel_relkind(relation)), name);
+	PG_RETURN_INT64(se_dead_letters_delete_up_to(relation, PG_ARGISNULL(1) ? PG_INT64_MAX : PG_GETARG_INT64(1)));
 }
 
 SE_FUNCTION_INFO_V1(stream_engine_wait_for);

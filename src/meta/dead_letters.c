@@ -45,7 +45,6 @@ enum
 	COLUMNS = COLUMN_ROW
 };
 
-SE_FUNCTION_INFO_V1(stream_engine_delete_dead_letters);
 
 Datum
 se_dead_letters_row(TupleDesc desc, const Datum *values, const bool *nulls)
@@ -102,32 +101,15 @@ se_dead_letters_delete(Oid relation)
 		se_table_delete_all("dead_letter_rows", relation);
 }
 
-/*
- * stream_engine.delete_dead_letters(view or stream, up_to): delete its letters, all or
- * those with an id up to the given one; returns how many. For the owner.
- */
-Datum
-stream_engine_delete_dead_letters(PG_FUNCTION_ARGS)
+int64
+se_dead_letters_delete_up_to(Oid relation, int64 up_to)
 {
-	Oid			relation = PG_ARGISNULL(0) ? InvalidOid : PG_GETARG_OID(0);
-	int64		up_to = PG_ARGISNULL(1) ? PG_INT64_MAX : PG_GETARG_INT64(1);
+	Relation	table = se_table_open("dead_letter_rows", RowExclusiveLock);
 	int64		count = 0;
-	Relation	table;
 	ScanKeyData key;
 	SeTableScan scan;
 	HeapTuple	tuple;
 
-	if (!OidIsValid(relation))
-		PG_RETURN_INT64(0);
-	PreventCommandIfReadOnly("stream_engine.delete_dead_letters()");
-	if (get_rel_name(relation) == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_TABLE),
-				 errmsg("relation with OID %u does not exist", relation)));
-	if (!se_compat_owns_relation(relation, GetUserId()))
-		aclcheck_error(ACLCHECK_NOT_OWNER, get_relkind_objtype(get_rel_relkind(relation)), get_rel_name(relation));
-
-	table = se_table_open("dead_letter_rows", RowExclusiveLock);
 	se_table_key_oid(&key, COLUMN_RELATION, relation);
 	se_table_scan_begin(&scan, table, 1, &key);
 	while ((tuple = se_table_scan_next(&scan)) != NULL)
@@ -142,5 +124,5 @@ stream_engine_delete_dead_letters(PG_FUNCTION_ARGS)
 	se_table_scan_end(&scan);
 	table_close(table, RowExclusiveLock);
 	CommandCounterIncrement();
-	PG_RETURN_INT64(count);
+	return count;
 }

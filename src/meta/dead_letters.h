@@ -45,4 +45,7 @@ extern void se_dead_letters_add(const SeDeadLetter *letter);
 /* The relation is dropped. */
 extern void se_dead_letters_delete(Oid relation);
 
+/* Those with an id up to the given one; how many there were. */
+extern int64 se_dead_letters_delete_up_to(Oid relation, int64 up_to);
+
 #endif							/* SE_META_DEAD_LETTERS_H */
