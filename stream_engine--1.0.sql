@@ -335,7 +335,7 @@ COMMENT ON FUNCTION stream_engine.describe_position(bytea) IS 'a stored position
 CREATE VIEW stream_engine.jobs WITH (security_barrier) AS
     SELECT j.job::regclass AS view, d.state, c.relowner::regrole AS owner, l.pid, d.attempt, d.failures, l.restart_at,
            l.error_sqlstate, d.error, d.rows_in, d.rows_out, d.rows_not_taken, d.rows_retired, d.late_rows, d.late_pairs, d.error_rows,
-           d.pending_rows, d.state_bytes, d.state_entries, l.watermark, l.latency, l.busy_time,
+           d.pending_rows, d.state_bytes, d.state_entries, d.watermark, l.latency, l.busy_time,
            nullif(pg_catalog.pg_blocking_pids(l.pid), '{}') AS blocked_by,
            d.options, n.options AS next_options, n.lsn AS next_options_lsn
     FROM stream_engine.job_catalog j
@@ -356,6 +356,7 @@ CREATE VIEW stream_engine.jobs WITH (security_barrier) AS
                     greatest(l.late_pairs, max(p.late_pairs), 0) AS late_pairs,
                     greatest(l.error_rows, max(p.error_rows), 0) AS error_rows,
                     coalesce(l.pending_rows, 0) AS pending_rows,
+                    coalesce(l.watermark, min((stream_engine.describe_time(p."position")).watermark)) AS watermark,
                     coalesce(l.state_bytes, 0) AS state_bytes, coalesce(l.state_entries, 0) AS state_entries,
                     stream_engine.options_in_effect(j.options, coalesce(min(p.options), '{}')) AS options
              FROM stream_engine.job_positions p WHERE p.job = j.job
@@ -390,11 +391,12 @@ CREATE VIEW stream_engine.sources WITH (security_barrier) AS
                 ELSE greatest(clock_timestamp() - l.source_time, interval '0') END AS lag_time,
            greatest(pg_wal_lsn_diff(n.lsn, k.lsn), 0)::bigint AS retained_bytes,
            w.pid AS oldest_writer, w.xact_start AS oldest_writer_since,
-           l.watermark, l.idle, p.rows_in, p.late_rows, p.late_pairs, p.error_rows, l.skipped_transactions
+           coalesce(l.watermark, t.watermark) AS watermark, l.idle, p.rows_in, p.late_rows, p.late_pairs, p.error_rows, l.skipped_transactions
     FROM stream_engine.job_catalog j
          JOIN pg_catalog.pg_class c ON c.oid = j.job
          JOIN stream_engine.job_positions p ON p.job = j.job
          LEFT JOIN stream_engine.live_jobs() l ON l.job = j.job
+         CROSS JOIN LATERAL stream_engine.describe_time(p."position") t
          CROSS JOIN LATERAL (
              SELECT CASE WHEN l.state IS DISTINCT FROM 'dormant' THEN stream_engine.wal_needed_from(p."position") END AS lsn) k
          LEFT JOIN (
@@ -460,6 +462,10 @@ CREATE VIEW stream_engine.watermarks WITH (security_barrier) AS
                 WHEN r.behind THEN 'rows that the view has not read yet'
                 WHEN m.watermark = 'infinity' THEN NULL   -- the input has ended
                 WHEN r.by_proctime THEN 'processing time: it goes on with the clock'
+                WHEN r.idle AND s.max_delay IS NOT NULL
+                     THEN format('no newer rows: the stream is idle, and goes on with the clock, %s behind', s.max_delay)
+                WHEN r.idle AND s.idle_action = 'advance' AND m.watermark IS NOT NULL
+                     THEN 'no newer rows: the stream is idle, and goes on with the clock'
                 WHEN r.idle THEN 'no newer rows: the stream is idle'
                 WHEN w.gid IS NOT NULL THEN format('no newer rows but those of the prepared transaction %L', w.gid)
                 WHEN w.pid IS NOT NULL THEN format('no newer rows but those of the open transaction of process %s', w.pid)
@@ -468,7 +474,8 @@ CREATE VIEW stream_engine.watermarks WITH (security_barrier) AS
                 ELSE 'no newer rows' END AS held_back_by
     FROM (SELECT t.ftrelid::regclass AS stream, c.relowner,
                  EXISTS (SELECT FROM pg_catalog.pg_options_to_table(t.ftoptions) WHERE option_name = 'watermark') AS has_watermark,
-                 (SELECT option_value FROM pg_catalog.pg_options_to_table(t.ftoptions) WHERE option_name = 'max_delay') AS max_delay
+                 (SELECT option_value FROM pg_catalog.pg_options_to_table(t.ftoptions) WHERE option_name = 'max_delay') AS max_delay,
+                 (SELECT option_value FROM pg_catalog.pg_options_to_table(t.ftoptions) WHERE option_name = 'idle_action') AS idle_action
           FROM pg_catalog.pg_foreign_table t
                JOIN pg_catalog.pg_class c ON c.oid = t.ftrelid
                JOIN pg_catalog.pg_foreign_server v ON v.oid = t.ftserver

@@ -92,6 +92,21 @@ CALL tick('12:05');
 REFRESH MATERIALIZED VIEW nothing;
 SELECT * FROM stands WHERE view = 'nothing'::regclass;
 
+-- What holds them back. Of a view that goes by processing time the option is none.
+CREATE MATERIALIZED VIEW by_clock WITH (stream_engine.continuous) AS
+  SELECT window_start, count(*) FROM adv, tumble(proctime(), '1 day') GROUP BY window_start;
+CREATE FOREIGN TABLE bounded (ts timestamptz OPTIONS (event_time 'true')) SERVER stream_engine
+  OPTIONS (idle_timeout '30 seconds', max_delay '10 seconds');
+CREATE MATERIALIZED VIEW delayed WITH (stream_engine.continuous) AS SELECT ts FROM bounded;
+CALL tick('12:06');
+REFRESH MATERIALIZED VIEW delayed;
+CALL tick('12:06:40');
+REFRESH MATERIALIZED VIEW delayed;
+REFRESH MATERIALIZED VIEW by_clock;
+REFRESH MATERIALIZED VIEW nothing;
+SELECT view, idle FROM stream_engine.sources ORDER BY view::text;
+SELECT reader, held_back_by FROM stream_engine.watermarks ORDER BY reader::text;
+
 -- Mistakes.
 ALTER FOREIGN TABLE adv OPTIONS (SET idle_action 'sleep');
 ALTER FOREIGN TABLE adv OPTIONS (DROP idle_timeout);

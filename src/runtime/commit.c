@@ -435,7 +435,8 @@ static void
 publish_stand(SeJobSlot *slot, const Stand *stand)
 {
 	pg_atomic_write_u64(&slot->read_lsn, stand->read_lsn);
-	pg_atomic_write_u64(&slot->watermark, (uint64) stand->watermark);
+	/* What a former worker has shown of the same log, without a commit, comes again. */
+	pg_atomic_write_u64(&slot->watermark, (uint64) Max(stand->watermark, (SeTime) pg_atomic_read_u64(&slot->watermark)));
 	pg_atomic_write_u64(&slot->stream, stand->idle.stream);
 	pg_atomic_write_u64(&slot->active, (uint64) stand->idle.active);
 	pg_atomic_write_u64(&slot->idle, stand->idle.idle);

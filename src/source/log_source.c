@@ -207,7 +207,7 @@ log_source_status(SeSource *source, SeSourceStatus *status)
 	status->watermark = log->h;
 	status->commit_time = log->commit_time;
 	status->stream = log->node->stream;
-	status->idle_timeout = log->info == NULL ? 0 : log->info->idle_timeout;
+	status->idle_timeout = log->info == NULL || log->node->by_proctime ? 0 : log->info->idle_timeout;
 	status->active = log->active;
 	status->idle = log->idle;
 	if (log->reader == NULL)

@@ -96,7 +96,9 @@ is($node->sql(q{SELECT count(*) FROM stamps WHERE h > (SELECT watermark FROM str
 
 # A standby says the same of time as its primary, and goes on when it is promoted.
 my $times = q{SELECT current_watermark('s'), (SELECT sum(rows) FROM stream_engine.lateness('s')) > 0,
-	(SELECT string_agg(reader || ' ' || watermark, ', ' ORDER BY reader::text) FROM stream_engine.watermarks)};
+	(SELECT string_agg(reader || ' ' || watermark, ', ' ORDER BY reader::text) FROM stream_engine.watermarks),
+	(SELECT string_agg(view || ' ' || watermark, ', ' ORDER BY view::text) FROM stream_engine.sources),
+	(SELECT string_agg(view || ' ' || watermark, ', ' ORDER BY view::text) FROM stream_engine.jobs)};
 $node->backup('base');
 my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($node, 'base', has_streaming => 1);
