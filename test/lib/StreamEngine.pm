@@ -164,6 +164,19 @@ sub refresh
 	return;
 }
 
+=item $node->refresh_all(view, …)
+
+The same, of many views in one session.
+
+=cut
+
+sub refresh_all
+{
+	my ($self, @views) = @_;
+	$self->sql(join('', map { "REFRESH MATERIALIZED VIEW $_;\n" } @views));
+	return;
+}
+
 =back
 
 =head2 Processes
@@ -387,15 +400,16 @@ The check that matters: the view's rows and the query's, as multisets. Shows the
 sub equals_oracle
 {
 	my ($self, $view, $query, $what) = @_;
+	my $name = $view =~ s/'/''/gr;
 	my $differences = $self->sql(qq{
 		SET timezone = 'UTC';
 		WITH v AS (SELECT * FROM $view), q AS ($query)
-		SELECT 'only in $view: ' || d::text FROM (SELECT * FROM v EXCEPT ALL SELECT * FROM q) d
+		SELECT 'only in $name: ' || d::text FROM (SELECT * FROM v EXCEPT ALL SELECT * FROM q) d
 		UNION ALL
-		SELECT 'missing in $view: ' || d::text FROM (SELECT * FROM q EXCEPT ALL SELECT * FROM v) d
+		SELECT 'missing in $name: ' || d::text FROM (SELECT * FROM q EXCEPT ALL SELECT * FROM v) d
 		LIMIT 20});
 	my $ok = is($differences, '', "$view equals its query: " . ($what // ''));
-	diag($self->sql("SELECT count(*) || ' rows in $view' FROM $view")) if !$ok;
+	diag($self->sql("SELECT count(*) || ' rows in $name' FROM $view")) if !$ok;
 	return $ok;
 }
 
