@@ -76,6 +76,8 @@ INSERT INTO order_event VALUES (4, 'made', '2024-01-08 12:02');
 REFRESH MATERIALIZED VIEW per_minute;
 SELECT stream_engine.test_until($$SELECT rows_retired > 0 FROM stream_engine.jobs WHERE view = 'per_minute'::regclass$$);
 SELECT rows_retired FROM stream_engine.jobs WHERE view = 'per_minute'::regclass;
+SELECT min(window_end) + interval '7 days' > watermark AS caught_up
+FROM per_minute, stream_engine.jobs WHERE view = 'per_minute'::regclass GROUP BY watermark;
 SELECT * FROM per_minute ORDER BY 1;
 
 -- Windows in a time zone.
