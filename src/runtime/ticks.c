@@ -165,8 +165,17 @@ SE_FUNCTION_INFO_V1(stream_engine_test_tick_wait);
 Datum
 stream_engine_test_tick_wait(PG_FUNCTION_ARGS)
 {
+	TimestampTz end = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), 120 * 1000);
+
 	while (se_database_slot_last_tick(MyDatabaseId) != se_clock_now())
 	{
+		if (GetCurrentTimestamp() >= end)
+			ereport(ERROR,
+					(errcode(ERRCODE_QUERY_CANCELED),
+					 errmsg("timeout while waiting for a tick mark of the driven clock"),
+					 errdetail("It stands at %s, and the last mark says %s.", pstrdup(timestamptz_to_str(se_clock_now())),
+							   timestamptz_to_str(se_database_slot_last_tick(MyDatabaseId))),
+					 errhint("Marks are written while a view needs them.")));
 		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, 5, PG_WAIT_EXTENSION);
 		ResetLatch(MyLatch);
 		CHECK_FOR_INTERRUPTS();
