@@ -20,10 +20,11 @@ PREPARE TRANSACTION 'view_restart_firing';
 CALL put(1, 150);
 REFRESH MATERIALIZED VIEW v;
 REFRESH MATERIALIZED VIEW once;
-SELECT stream_engine.test_fault_set('commit-done', 'error', 0, 6);
+SELECT stream_engine.test_fault_set('commit-done', 'error', times => 6);
 CALL put(151, 2000);
 REFRESH MATERIALIZED VIEW v;
 REFRESH MATERIALIZED VIEW once;
+SELECT stream_engine.test_fault_reached('commit-done') > 6 AS ended_six_times;
 ROLLBACK PREPARED 'view_restart_firing';
 SELECT stream_engine.test_fault_clear();
 
