@@ -7,9 +7,8 @@ from bisect import bisect_left
 from datetime import datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
 
-MINUTE = 60 * 1000000
-HOUR = 60 * MINUTE
-DAY = 24 * HOUR
+from units import DAY, HOUR, MINUTE
+
 EPOCH = datetime(1970, 1, 1)
 MONDAY = datetime(1970, 1, 5)
 ZONES = ["Europe/Berlin", "America/Sao_Paulo", "Asia/Kathmandu", "Pacific/Apia", "America/New_York", "Australia/Lord_Howe", "UTC"]
@@ -61,7 +60,7 @@ def local_windows(kind, months, slide, size, shift, first, last):
 
 
 def choose(rng, first, last):
-    """(call, SQL of (ws, we) over us, kind) of a random window, for rows between first and last."""
+    """(call, SQL of (ws, we, le) over us, kind) of a random window, for rows between first and last; le: the last end of a window with this start."""
     zone = rng.choice(ZONES)
     kind = rng.choice(["tumble", "tumble", "hop", "cumulate"])
     months = rng.random() < 0.3
@@ -99,6 +98,9 @@ def choose(rng, first, last):
             continue
         if instants[b] > first and instants[a] <= last:
             windows[instants[b]] = min(windows.get(instants[b], instants[a]), instants[a])
-    values = ", ".join(f"({start}, {end})" for end, start in windows.items()) or "(0, 0)"      # all rows may lie in a gap
+    last_ends = {}
+    for end, start in windows.items():
+        last_ends[start] = max(end, last_ends.get(start, end))
+    values = ", ".join(f"({start}, {end}, {last_ends[start]})" for end, start in windows.items()) or "(0, 0, 0)"      # all rows may lie in a gap
     return (f"{kind}(ts, {', '.join(arguments)})",
-            f"SELECT ws, we FROM (VALUES {values}) w(ws, we) WHERE ws <= us AND us < we", kind)
+            f"SELECT ws, we, le FROM (VALUES {values}) w(ws, we, le) WHERE ws <= us AND us < we", kind)

@@ -4,32 +4,47 @@
 # the stream's columns and
 #     arrival   the row's place in delivery order, from 1
 #     us        the event time as microseconds since 1970, exact
-#     is_mark   true: not a row but emit_watermark(us)
+#     is_mark   true: not a row but emit_watermark(us), or a tick of the clock
 #     passed    its time is none (us is NULL) or far in the future: it says nothing about the watermark
+#     said      what it says about the watermark, NULL = nothing; a tick by the stream's max_delay and idle_timeout (rows.py)
+#     clock     where the clock is driven: the time of its commit
 # The oracle shares no code with the engine: windows are integer arithmetic on us, or
 # listed one by one if they are of a time zone (calendars.py), the watermark is a
-# running maximum by arrival, and what is late is one comparison.
-from dataclasses import dataclass, field
+# running maximum by arrival, and what is late is one comparison. What results show before
+# they are final is in emissions.py.
+from dataclasses import dataclass, field, replace
 
 import calendars
-
-MS = 1000
-SECOND = 1000 * MS
-MINUTE = 60 * SECOND
-HOUR = 60 * MINUTE
-DAY = 24 * HOUR
+import emissions
+from emissions import Epoch, judged, moment
+from units import DAY, MINUTE, MS, SECOND
 
 
 @dataclass
 class Query:
     view: str                       # SELECT over the stream
-    oracle: str                     # SELECT over the twin
+    oracle: str                     # SELECT over the twin, when the input has ended
     late: str | None = None         # over the twin: late rows, late pairs
     kind: str = ""
     options: str = ""               # of the view, beside continuous
     late_arrivals: str | None = None    # over the twin: arrival of each row that is late for all its windows; kept by the option late_output
-    always: bool = False            # the view equals the oracle at any moment, not only when the input has ended
-    final: str | None = None        # the oracle when the input has ended, if it is another one
+    now: str | None = None          # the oracle before the input has ended; None: what is shown then depends on commits
+    part: str = ""                  # a condition on rows of the view: these alone equal `now`
+    errors: str | None = None       # over the twin: how many rows raise an error, at least and at most
+    by_clock: bool = False          # the watermark is processing time
+    epochs: list = field(default_factory=list)      # options that decide when results come, from which place on
+    render: object = None           # (query, epochs): sets the texts over the twin
+    alter: object = None            # (rng, query, retention): the next epoch without its place, and what ALTER says; or None
+
+    def altered(self, epoch, arrived, text):
+        epoch.since = arrived
+        self.epochs.append(epoch)
+        self.options += f", after {arrived} arrivals {text}"
+
+    def as_of(self, epochs):
+        """With the first so many epochs: what has been altered by then."""
+        if self.render:
+            self.render(self, self.epochs[:epochs])
 
 
 @dataclass
@@ -38,13 +53,16 @@ class Table:
     name: str
     twin: str
     time_type: str                  # timestamp or timestamptz
-    watermark_us: str               # SQL over the twin: what a row says about the watermark
     span: int                       # microseconds its rows cover, roughly
     first: int = 0                      # no row is earlier, as microseconds since 1970
     last: int = 0                       # or later
     calendars: bool = True          # no row is far away: the windows of a time zone can be listed
-    rows: int = 0
-    columns: list = field(default_factory=list)
+    time: str = "ts"                # what windows are over
+    ticks: bool = False             # the clock is driven: results by the clock have an oracle
+
+    @property
+    def by_clock(self):
+        return self.time != "ts"
 
 
 def interval(us):
@@ -111,9 +129,10 @@ def aggregate(rng, arrival_ordered):
 # ---------------------------------------------------------------------- windows
 
 def choose_window(rng, table):
-    """(call, SQL of (ws, we) over us, kind): random sizes in proportion to what the rows cover."""
+    """(call, SQL of (ws, we, le) over us, kind): random sizes in proportion to what the rows cover; le: the last end of a window with this start."""
     if table.time_type == "timestamptz" and table.calendars and rng.random() < 0.4:
-        return calendars.choose(rng, table.first, table.last)
+        call, windows, kind = calendars.choose(rng, table.first, table.last)
+        return call.replace("(ts,", f"({table.time},", 1), windows, kind
     span = max(table.span, 10 * SECOND)
     unit = rng.choice([MS, 100 * MS, SECOND, 7 * SECOND, MINUTE])
     unit = max(unit, span // 2000 // MS * MS, MS)
@@ -129,38 +148,26 @@ def choose_window(rng, table):
     if kind == "tumble":
         size = length(span // 4)
         start = f"(floor((us - ({shift}))::numeric / {size}) * {size} + ({shift}))::bigint"
-        return (f"tumble(ts, {interval(size)}{shift_text})", f"SELECT {start} AS ws, {start} + {size} AS we", kind)
+        return (f"tumble({table.time}, {interval(size)}{shift_text})", f"SELECT {start} AS ws, {start} + {size} AS we, {start} + {size} AS le", kind)
     if kind == "hop":
         slide = length(span // 10)
         size = rng.choice([slide * rng.randint(1, 12), slide * rng.randint(1, 6) + slide // 3 // MS * MS + MS, max(unit, slide // 2 // unit * unit)])
         first = f"(floor((us - ({shift}))::numeric / {slide}) * {slide} + ({shift}))::bigint"
-        return (f"hop(ts, {interval(slide)}, {interval(size)}{shift_text})",
-                f"SELECT g AS ws, g + {size} AS we FROM generate_series({first}, us - {size} + 1, -{slide}::bigint) g", kind)
+        return (f"hop({table.time}, {interval(slide)}, {interval(size)}{shift_text})",
+                f"SELECT g AS ws, g + {size} AS we, g + {size} AS le FROM generate_series({first}, us - {size} + 1, -{slide}::bigint) g", kind)
     step = length(span // 10)
     size = step * rng.randint(1, 8)
     start = f"(floor((us - ({shift}))::numeric / {size}) * {size} + ({shift}))::bigint"
-    return (f"cumulate(ts, {interval(step)}, {interval(size)}{shift_text})",
-            f"SELECT w AS ws, g AS we FROM (SELECT {start} AS w) b, "
+    return (f"cumulate({table.time}, {interval(step)}, {interval(size)}{shift_text})",
+            f"SELECT w AS ws, g AS we, w + {size} AS le FROM (SELECT {start} AS w) b, "
             f"generate_series(w + ((us - w) / {step} + 1) * {step}, w + {size}, {step}::bigint) g", kind)
 
 
-def judged(table):
-    """The twin's rows, each with the watermark before it."""
-    return (f"(SELECT *, max(CASE WHEN is_mark THEN us ELSE {table.watermark_us} END) "
-            f"OVER (ORDER BY arrival ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS wm FROM {table.twin})")
-
-
-def moment(table, us):
-    if table.time_type == "timestamp":
-        return f"(timestamp '1970-01-01' + ({us}) * interval '1 microsecond')"
-    return f"(timestamptz '1970-01-01 00:00+00' + ({us}) * interval '1 microsecond')"
-
-
-def windowed_twin(table, windows, late, lateness=0):
+def windowed_twin(table, windows, late, epochs=(Epoch(),)):
     """The twin's rows, once per window, without what is late (or with, for counting)."""
-    keep = "" if late else f" AND (wm IS NULL OR we + {lateness} > wm)"
-    return (f"(SELECT r.*, ws, we, {moment(table, 'ws')} AS window_start, {moment(table, 'we')} AS window_end, {moment(table, 'we - 1')} AS window_time "
-            f"FROM {judged(table)} r, LATERAL ({windows}) w WHERE NOT is_mark AND us IS NOT NULL{keep}) x")
+    keep = "" if late else " AND (horizon IS NULL OR we > horizon)"
+    return (f"(SELECT r.*, ws, we, le, {moment(table, 'ws')} AS window_start, {moment(table, 'we')} AS window_end, {moment(table, 'we - 1')} AS window_time "
+            f"FROM {judged(table, epochs)} r, LATERAL ({windows}) w WHERE NOT is_mark AND us IS NOT NULL{keep}) x")
 
 
 # ---------------------------------------------------------------------- queries
@@ -185,33 +192,38 @@ def with_errors(rng, query):
         query.view = query.view.replace(GOOD, RAISES)
         query.options += f", stream_engine.on_error = {rng.choice(['skip', 'dead_letter'])}"
         query.kind += " with errors"
+    else:
+        query.errors = "SELECT 0, 0"
     return query
+
+
+def errors(table, rows, filter_):
+    """Which of several conditions comes first is PostgreSQL's to say, and whether a row that is in no window is looked at the plan's."""
+    least = f"SELECT count(DISTINCT arrival) FROM {rows} WHERE NOT {GOOD}{filter_.replace(GOOD, 'true').replace(' WHERE ', ' AND ', 1)}"
+    return f"SELECT ({least}), (SELECT count(*) FROM {table.twin} WHERE NOT is_mark AND NOT {GOOD})"
 
 
 def grouped(rng, table, windowed):
     """GROUP BY with aggregates, over windows or not."""
     filter_ = where(rng)
-    options, lateness, always = "", 0, not windowed
     if windowed:
-        if rng.random() < 0.5:
-            options, lateness, always = choose_emit(rng, table)
+        epoch, options = choose_emit(rng, table) if rng.random() < 0.5 else (Epoch(), "")
         call, windows, kind = choose_window(rng, table)
-        source, twin = f"{table.name}, {call}", windowed_twin(table, windows, False, lateness)
+        source = f"{table.name}, {call}"
         group = ["window_start", "window_end"]
         if rng.random() < 0.3:
             group = [rng.choice(group)]
     else:
-        if rng.random() < 0.3:
-            options, always = choose_group_emit(rng, table)
-        kind, source, twin, group = "group", table.name, f"(SELECT * FROM {table.twin} WHERE NOT is_mark) x", []
+        epoch, options = choose_group_emit(rng, table) if rng.random() < 0.4 else (Epoch(on_update=True), "")
+        kind, source, group = "group", table.name, []
     keys = rng.sample(KEYS, rng.choice([0, 1, 1, 2, 3]))
     items = group + keys
     rng.shuffle(items)
-    select_view, select_oracle, by = [], [], []
+    select_view, select_oracle, by, shown = [], [], [], []
     for item in items:
-        shown = not windowed or options or rng.random() < 0.8
-        if shown:
+        if not windowed or options or rng.random() < 0.8:
             select_view.append(f"{item} AS g{len(by)}")
+            shown.append(item)
             by.append(str(len(select_view)) if rng.random() < 0.25 else item)
         else:
             by.append(item)
@@ -222,33 +234,94 @@ def grouped(rng, table, windowed):
         select_oracle.append(f"{oracle} AS a{i}")
     if not select_view:
         select_view = select_oracle = ["count(*) AS a0"]
-    group_by = f" GROUP BY {', '.join(by)}" if by else ""
     having = f" HAVING {rng.choice(HAVING)}" if by and rng.random() < 0.2 else ""
-    tail = f"{filter_}{group_by}{having}"
-    late = late_arrivals = None
-    if windowed:
-        missed = (f"(SELECT arrival, count(*) AS windows, "
-                  f"count(*) FILTER (WHERE we + {lateness} <= wm) AS missed FROM {windowed_twin(table, windows, True)}{filter_} GROUP BY arrival) y")
-        late = f"SELECT count(*) FILTER (WHERE missed = windows), coalesce(sum(missed), 0) FROM {missed}"
-        if rng.random() < 0.5:
-            late_arrivals = f"SELECT arrival FROM {missed} WHERE missed = windows"
-    return Query(f"SELECT {', '.join(select_view)} FROM {source}{tail}",
-                 f"SELECT {', '.join(select_oracle)} FROM {twin}{tail}", late, kind, options, late_arrivals, always)
+    tail = f"{filter_}{f' GROUP BY ' + ', '.join(by) if by else ''}{having}"
+    select = f"SELECT {', '.join(select_oracle)}"
+    if windowed and "window_end" in shown and rng.random() < 0.25:
+        epoch.retention = choose_retention(rng, table)
+        options += f", stream_engine.retention = '{epoch.retention} us'"
+    want_arrivals = windowed and not table.by_clock and rng.random() < 0.5
+    by_start = group == ["window_start"]
+
+    def render(query, epochs):
+        if not windowed:
+            twin = f"(SELECT * FROM {table.twin} WHERE NOT is_mark) x"
+            query.oracle = f"{select} FROM {twin}{tail}"
+            query.now = f"{select} FROM {emissions.groups(table, twin + filter_, keys, epochs)}{tail}"
+            if not table.ticks and any(e.early_clock for e in epochs) and not epochs[-1].on_update:
+                query.now = None
+            return
+        kept = emissions.not_retired(table, epochs, 0)
+        twin = windowed_twin(table, windows, False, epochs)
+        query.oracle = f"{select} FROM (SELECT * FROM {twin}{kept}) x{tail}"
+        query.now = f"{select} FROM (SELECT * FROM {emissions.windows(table, twin + filter_, 'le' if by_start else 'we', keys, epochs)}{kept}) x{tail}"
+        if not table.ticks and any(e.early_clock for e in epochs):
+            query.now = None
+        missed = (f"(SELECT arrival, count(*) AS windows, count(*) FILTER (WHERE we <= horizon) AS missed "
+                  f"FROM {windowed_twin(table, windows, True, epochs)}{filter_} GROUP BY arrival) y")
+        query.late = f"SELECT count(*) FILTER (WHERE missed = windows), coalesce(sum(missed), 0) FROM {missed}"
+        query.late_arrivals = f"SELECT arrival FROM {missed} WHERE missed = windows" if want_arrivals else None
+
+    def alter(rng, query, retention):
+        updating = any(e.updating for e in query.epochs)
+        if windowed:
+            return alter_emit(rng, table, query, (updating or kind == "tumble") and len(shown) == len(items), retention and "window_end" in shown)
+        if "stream_engine.emit = " not in query.options:
+            return None
+        every = rng.choice([0, rng.randint(1, 4)])
+        mode = f"every {every} rows" if every else "on_update"
+        return Epoch(every=every, on_update=not every), f"SET (stream_engine.emit = '{mode}')"
+
+    query = Query(f"SELECT {', '.join(select_view)} FROM {source}{tail}", "", kind=kind + (" by clock" if table.by_clock else ""), options=options, by_clock=table.by_clock,
+                  epochs=[epoch], render=render, alter=alter)
+    query.errors = errors(table, windowed_twin(table, windows, True) if windowed else f"(SELECT * FROM {table.twin} WHERE NOT is_mark) x", filter_)
+    render(query, query.epochs)
+    return query
+
+
+def alter_emit(rng, table, query, results_change, retention):
+    """Other options of the same view: the epoch to come and what ALTER says."""
+    last = query.epochs[-1]
+    if retention and last.retention is not None and rng.random() < 0.2:
+        return replace(last, retention=None), "RESET (stream_engine.retention)"
+    epoch, options = replace(last), []
+    if results_change and rng.random() < 0.7:
+        epoch, text = choose_emit(rng, table)
+        epoch.retention = last.retention
+        options.append(text[2:])
+        if "allowed_lateness" not in text and not table.by_clock:
+            options.append("stream_engine.allowed_lateness = '0'")
+    if retention and rng.random() < 0.5:
+        epoch.retention = choose_retention(rng, table)
+        options.append(f"stream_engine.retention = '{epoch.retention} us'")
+    return (epoch, f"SET ({', '.join(options)})") if options else None
+
+
+def choose_retention(rng, table):
+    span = max(table.span, 10 * SECOND)
+    return MS * rng.randint(1, max(1, span // rng.choice([2, 20]) // MS))
 
 
 def projected(rng, table, windowed):
     """Filter and project, perhaps with the row's windows."""
     outputs = [f"{e} AS c{i}" for i, e in enumerate(rng.sample(OUTPUTS, rng.randint(1, 6)))]
     filter_ = where(rng)
+    of_time = []
+    if table.ticks and rng.random() < 0.3:
+        of_time.append(("proctime() AS t0", f"{moment(table, 'clock', 'timestamptz')} AS t0"))
+    if not table.by_clock and rng.random() < 0.3:
+        of_time.append((f"current_watermark('{table.name}') AS t1", f"{moment(table, 'wm', 'timestamptz')} AS t1"))
     if windowed:
         call, windows, kind = choose_window(rng, table)
         outputs += rng.sample(["window_start", "window_end", "window_time"], rng.randint(1, 3))
         # Rows without an aggregate are not judged: no window closes over them.
         source, twin = f"{table.name}, {call}", windowed_twin(table, windows, True)
     else:
-        kind, source, twin = "project", table.name, f"(SELECT * FROM {table.twin} WHERE NOT is_mark) x"
-    select = ", ".join(outputs)
-    return Query(f"SELECT {select} FROM {source}{filter_}", f"SELECT {select} FROM {twin}{filter_}", None, f"{kind} rows")
+        kind, source, twin = "project", table.name, f"(SELECT * FROM {judged(table)} j WHERE NOT is_mark) x"
+    texts = [", ".join(outputs + [pair[side] for pair in of_time]) for side in (0, 1)]
+    oracle = f"SELECT {texts[1]} FROM {twin}{filter_}"
+    return Query(f"SELECT {texts[0]} FROM {source}{filter_}", oracle, None, f"{kind} rows" + (" by clock" if table.by_clock else ""), now=oracle, by_clock=table.by_clock,
+                 errors=errors(table, twin, filter_))
 
 
 # Gaps of a row: as the view says it, and in microseconds.
@@ -265,29 +338,42 @@ def choose_gap(rng, table):
 
 
 def choose_emit(rng, table):
-    """Options for results that change: (options, allowed lateness in microseconds, whether each commit shows all)."""
+    """Options for results that change: (the epoch that begins with them, their text)."""
     span = max(table.span, 10 * SECOND)
     length = lambda most: MS * rng.randint(1, max(1, most // MS))
-    lateness = rng.choice([0, length(span // 100), length(span // 10)])
-    modes = [rng.choice([f"early {length(span // 20)} us", f"early {length(span // 20)} us processing",
-                         f"every {rng.randint(1, 5)} rows", "on_update", "on_update", "on_close" if lateness else "on_update"])]
-    if lateness and rng.random() < 0.4:
-        modes.append(f"late {rng.choice([0, length(span // 50)])} us")
-    if rng.random() < 0.3 and "on_close" not in modes:
+    epoch = Epoch(lateness=0 if table.by_clock else rng.choice([0, length(span // 100), length(span // 10)]))
+    mode = rng.choice(["early", "early", "early processing", "every", "on_update", "on_update" if table.by_clock or not epoch.lateness else "on_close"])
+    modes = ["on_update" if mode == "on_update" else "on_close"]
+    if mode == "on_update":
+        epoch.on_update = True
+    if mode.startswith("early"):
+        epoch.early = length(span // 20)
+        epoch.early_clock = mode != "early"
+        modes = [f"early {epoch.early} us" + (" processing" if epoch.early_clock else "")]
+    if mode == "every" or mode.startswith("early") and rng.random() < 0.2:
+        epoch.every = rng.randint(1, 5)
+        modes = [m for m in modes if m != "on_close"] + [f"every {epoch.every} rows"]
+    if epoch.lateness and rng.random() < 0.4:
+        epoch.late = rng.choice([0, length(span // 50)])
+        modes.append(f"late {epoch.late} us")
+    if rng.random() < 0.3 and "on_close" not in modes and not table.by_clock:
         modes.append("on_close")
     rng.shuffle(modes)
     options = f", stream_engine.emit = '{', '.join(modes)}'"
-    if lateness:
-        options += f", stream_engine.allowed_lateness = '{lateness} us'"
-    return options, lateness, "on_update" in modes and not any(m.startswith("late ") and m != "late 0 us" for m in modes)
+    if epoch.lateness:
+        options += f", stream_engine.allowed_lateness = '{epoch.lateness} us'"
+    return epoch, options
 
 
 def choose_group_emit(rng, table):
-    """The same without windows: (options, whether each commit shows all)."""
+    """The same without windows."""
     length = MS * rng.randint(1, max(table.span, 10 * SECOND) // 20 // MS)
-    modes = rng.choice([["on_update"], [f"early {length} us"], [f"early {length} us processing"], [f"every {rng.randint(1, 5)} rows"],
-                        [f"every {rng.randint(1, 5)} rows", f"early {length} us"]])
-    return f", stream_engine.emit = '{', '.join(modes)}'", modes == ["on_update"]
+    epoch = rng.choice([Epoch(on_update=True), Epoch(early=length), Epoch(early=length, early_clock=True), Epoch(every=rng.randint(1, 5)),
+                        Epoch(every=rng.randint(1, 5), early=length)])
+    modes = (["on_update"] if epoch.on_update else []) + ([f"every {epoch.every} rows"] if epoch.every else [])
+    if epoch.early:
+        modes.append(f"early {epoch.early} us" + (" processing" if epoch.early_clock else ""))
+    return epoch, f", stream_engine.emit = '{', '.join(modes)}'"
 
 
 def sessions(rng, table):
@@ -298,28 +384,55 @@ def sessions(rng, table):
     key = f"ROW({', '.join('trim_scale(k_num)' if k == 'k_num' else k for k in keys)})::text"
     group = rng.choice([["window_start", "window_end"], ["window_end", "window_start"], ["window_start"], ["window_end"],
                         ["window_start", "window_end", "window_time"]])
-    options, lateness, always = choose_emit(rng, table) if rng.random() < 0.6 else ("", 0, False)
+    epoch, options = choose_emit(rng, table) if rng.random() < 0.6 else (Epoch(), "")
     if options and group == ["window_start"]:
         group = ["window_end"]      # rows that change are found by it
     items = keys + group
     rng.shuffle(items)
-    select_view = [f"{item} AS g{i}" for i, item in enumerate(items) if options or rng.random() < 0.85]
+    shown = [(i, item) for i, item in enumerate(items) if options or rng.random() < 0.85]
+    select_view = [f"{item} AS g{i}" for i, item in shown]
     select_oracle = list(select_view)
     for i in range(rng.randint(0 if select_view else 1, 5)):
         view, oracle = aggregate(rng, True)
         select_view.append(f"{view} AS a{i}")
         select_oracle.append(f"{oracle} AS a{i}")
     having = f" HAVING {rng.choice(HAVING)}" if rng.random() < 0.2 else ""
-    # Rows that the condition leaves out move the watermark, but are in no session.
-    input_ = f"SELECT arrival, {key} AS key, us, {gap_us} AS gap_us, wm FROM (SELECT * FROM {judged(table)} j WHERE NOT is_mark) x{filter_}"
-    reference = f"random_sessions($sessions${input_}$sessions$, {lateness})"
-    twin = (f"(SELECT x.*, ws, we, {moment(table, 'ws')} AS window_start, {moment(table, 'we')} AS window_end, {moment(table, 'we - 1')} AS window_time "
-            f"FROM {table.twin} x JOIN {reference} m USING (arrival) WHERE ws IS NOT NULL) y")
+    ends = [f"g{i}" for i, item in shown if item == "window_end"]
+    if ends and rng.random() < 0.25:
+        epoch.retention = choose_retention(rng, table)
+        options += f", stream_engine.retention = '{epoch.retention} us'"
     tail = f" GROUP BY {', '.join(items)}{having}"
-    late = f"SELECT count(*), count(*) FROM {reference} WHERE ws IS NULL"
-    return Query(f"SELECT {', '.join(select_view)} FROM {table.name}, session(ts, {gap}){filter_}{tail}",
-                 f"SELECT {', '.join(select_oracle)} FROM {twin}{tail}", late, "session" + (" " + options.split("'")[1] if options else ""), options,
-                 f"SELECT arrival FROM {reference} WHERE ws IS NULL" if rng.random() < 0.5 else None, always)
+    want_arrivals = not table.by_clock and rng.random() < 0.5
+
+    def render(query, epochs):
+        # Rows that the condition leaves out move the watermark, but are in no session.
+        input_ = (f"SELECT arrival, {key} AS key, us, {gap_us} AS gap_us, horizon FROM "
+                  f"(SELECT * FROM {judged(table, epochs)} j WHERE NOT is_mark) x{filter_}")
+        reference = f"random_sessions($sessions${input_}$sessions$)"
+        twin = (f"(SELECT x.*, ws, we, {moment(table, 'ws')} AS window_start, {moment(table, 'we')} AS window_end, {moment(table, 'we - 1')} AS window_time "
+                f"FROM {table.twin} x JOIN {reference} m USING (arrival) WHERE ws IS NOT NULL) y")
+        kept = emissions.not_retired(table, epochs, 1)
+        query.oracle = f"SELECT {', '.join(select_oracle)} FROM (SELECT * FROM {twin}{kept}) y{tail}"
+        query.late = f"SELECT count(*), count(*) FROM {reference} WHERE ws IS NULL"
+        query.late_arrivals = f"SELECT arrival FROM {reference} WHERE ws IS NULL" if want_arrivals else None
+        # Each commit shows all that there is; or what is final, and of the rest what some commit has shown.
+        horizon = emissions.horizon(table, epochs)
+        final = f"{' AND' if kept else ' WHERE'} we < {horizon}"
+        query.now, query.part = query.oracle, ""
+        if not (epochs[-1].on_update and epochs[-1].late == 0):
+            query.now = f"SELECT {', '.join(select_oracle)} FROM (SELECT * FROM {twin}{kept}{final}) y{tail}"
+        if query.now != query.oracle and any(e.updating for e in epochs):
+            query.part = f"{ends[0]} < {moment(table, horizon)}" if ends else "false"
+            query.now = query.now if ends else None
+
+    def alter(rng, query, retention):
+        return alter_emit(rng, table, query, len(shown) == len(items) and "window_end" in items, retention and bool(ends))
+
+    query = Query(f"SELECT {', '.join(select_view)} FROM {table.name}, session({table.time}, {gap}){filter_}{tail}", "",
+                  kind="session" + (" by clock" if table.by_clock else "") + (" " + options.split("'")[1] if "emit" in options else ""), options=options,
+                  by_clock=table.by_clock, epochs=[epoch], render=render, alter=alter)
+    render(query, query.epochs)
+    return query
 
 
 def counted(rng, table):
@@ -347,15 +460,17 @@ def counted(rng, table):
     else:
         member = f"rn > window_id * {slide} AND rn <= window_id * {slide} + {size} AND window_id * {slide} + {size} <= total"
     twin = f"{numbered}, generate_series(0, (total - 1) / {slide}) window_id WHERE {member}" + (f" AND {above}" if above else "")
+    # The last one in part comes when the input has ended.
+    now = twin + (f" AND (window_id + 1) * {slide} <= total" if partial else "")
     call = f"count_window({size})" if slide == size and rng.random() < 0.8 else f"count_window({size}, {slide})"
     where_view = " AND ".join(([f"({filter_[7:]})"] if filter_ else []) + ([above] if above else []))
     return Query(f"SELECT {', '.join(select_view)} FROM {table.name}, {call}{' WHERE ' + where_view if where_view else ''}{tail}",
                  f"SELECT {', '.join(select_oracle)} FROM {twin}{tail}", "SELECT 0, 0", "count partial" if partial else "count",
-                 ", stream_engine.emit_partial" if partial else "", always=not partial)
+                 ", stream_engine.emit_partial" if partial else "", now=f"SELECT {', '.join(select_oracle)} FROM {now}{tail}")
 
 
 def expiring(rng, table):
-    """GROUP BY with state_ttl by event time; which row is in which life of its group is the reference's to say (run.py)."""
+    """GROUP BY with state_ttl by event time, or by the clock; which row is in which life of its group is the reference's to say (run.py)."""
     filter_ = where(rng)
     span = max(table.span, 10 * SECOND)
     ttl = MS * rng.randint(1, max(span // rng.choice([5, 50, 500]) // MS, 1))
@@ -369,23 +484,34 @@ def expiring(rng, table):
         select_view.append(f"{view} AS a{i}")
         select_oracle.append(f"{oracle} AS a{i}")
     tail = f" GROUP BY {', '.join(keys)}" + (f" HAVING {rng.choice(HAVING)}" if rng.random() < 0.2 else "")
-    # Rows that the condition leaves out move the watermark, but are in no group.
-    input_ = f"SELECT arrival, {key} AS key, us, wm FROM (SELECT * FROM {judged(table)} j WHERE NOT is_mark) x{filter_}"
+    # Rows that the condition leaves out move the watermark, but are in no group. By the clock a row comes when it is that time.
+    input_ = f"SELECT arrival, {key} AS key, us, {'us' if table.by_clock else 'wm'} AS wm FROM (SELECT * FROM {judged(table)} j WHERE NOT is_mark) x{filter_}"
     reference = f"random_lives($lives${input_}$lives$, {ttl})"
     lives = f"(SELECT *, max(life) OVER (PARTITION BY key) AS last, max(over) OVER (PARTITION BY key, life) AS ends FROM {reference}) m"
-    living = (f" AND coalesce(ends > (SELECT max(CASE WHEN is_mark THEN us ELSE {table.watermark_us} END) FROM {table.twin}), true)"
-              if delete else "")
+    living = f" AND coalesce(ends > (SELECT max(said) FROM {table.twin}), true)" if delete else ""
     twin = f"(SELECT x.* FROM {table.twin} x JOIN {lives} USING (arrival) WHERE life = last{living}) y"
     late = f"SELECT count(*), count(*) FROM {reference} WHERE life IS NULL"
-    options = f", stream_engine.state_ttl = '{ttl} us on ts'" + (", stream_engine.ttl_delete" if delete else "")
-    return Query(f"SELECT {', '.join(select_view)} FROM {table.name}{filter_}{tail}",
-                 f"SELECT {', '.join(select_oracle)} FROM {twin}{tail}", late, "ttl delete" if delete else "ttl", options,
-                 f"SELECT arrival FROM {reference} WHERE life IS NULL" if rng.random() < 0.5 else None, True,
-                 "SELECT WHERE false" if delete else None)
+    options = f", stream_engine.state_ttl = '{ttl} us{'' if table.by_clock else ' on ts'}'" + (", stream_engine.ttl_delete" if delete else "")
+    oracle = f"SELECT {', '.join(select_oracle)} FROM {twin}{tail}"
+    return Query(f"SELECT {', '.join(select_view)} FROM {table.name}{filter_}{tail}", "SELECT WHERE false" if delete else oracle, late,
+                 "ttl" + (" delete" if delete else "") + (" by clock" if table.by_clock else ""), options,
+                 f"SELECT arrival FROM {reference} WHERE life IS NULL" if rng.random() < 0.5 and not table.by_clock else None, oracle)
 
 
-def choose(rng, table):
+def choose(rng, table, by_clock=None, wanted=None):
+    """A query by event time, or, where the clock is driven, by that; `wanted`: "by clock", of those that wait for it, or "by event time"."""
+    if by_clock is not None and (wanted == "by clock" or wanted is None and rng.random() < 0.2):
+        return with_errors(rng, choose_by_clock(rng, by_clock, wanted is None))
     return with_errors(rng, choose_query(rng, table))
+
+
+def choose_by_clock(rng, table, rows=True):
+    pick = rng.random()
+    if pick < 0.15:
+        return expiring(rng, table)
+    if pick < 0.3:
+        return sessions(rng, table)
+    return grouped(rng, table, True) if pick < 0.85 or not rows else projected(rng, table, True)
 
 
 def choose_query(rng, table):

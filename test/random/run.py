@@ -21,9 +21,9 @@ CREATE FUNCTION random_longer(text, text) RETURNS text LANGUAGE sql IMMUTABLE AS
 CREATE AGGREGATE random_sum(bigint) (sfunc = int8pl, stype = bigint, initcond = '0', combinefunc = int8pl, parallel = safe);
 CREATE AGGREGATE random_longest(text) (sfunc = random_longer, stype = text);
 -- Sessions by definition, row by row in order of arrival: which session each row is in; NULL bounds: late. A session takes rows
--- until the watermark is above its end by more than `lateness`. `input` gives
--- arrival, key, us, gap_us and wm (the watermark before the row) of the rows that count.
-CREATE FUNCTION random_sessions(input text, lateness bigint) RETURNS TABLE (arrival bigint, ws bigint, we bigint) LANGUAGE plpgsql
+-- until the watermark less the lateness that is allowed, `horizon`, is above its end. `input` gives
+-- arrival, key, us, gap_us and the horizon before the row, of the rows that count.
+CREATE FUNCTION random_sessions(input text) RETURNS TABLE (arrival bigint, ws bigint, we bigint) LANGUAGE plpgsql
 SET client_min_messages = warning AS $$
 DECLARE
     r record;
@@ -35,11 +35,11 @@ BEGIN
     CREATE TEMP TABLE members (arrival bigint, id bigint, ws bigint, we bigint);
     CREATE INDEX ON members (id);
     FOR r IN EXECUTE input || ' ORDER BY arrival' LOOP
-        DELETE FROM open_sessions o WHERE o.we + lateness < r.wm;
+        DELETE FROM open_sessions o WHERE o.we < r.horizon;
         IF r.us IS NULL OR r.gap_us IS NULL THEN CONTINUE; END IF;
         SELECT min(o.ws) AS ws, max(o.we) AS we, array_agg(o.id) AS ids INTO joined FROM open_sessions o
             WHERE o.key = r.key AND o.ws <= r.us + r.gap_us AND o.we >= r.us;
-        IF joined.ids IS NULL AND r.us + r.gap_us + lateness < r.wm THEN
+        IF joined.ids IS NULL AND r.us + r.gap_us < r.horizon THEN
             INSERT INTO members VALUES (r.arrival);
             CONTINUE;
         END IF;
@@ -89,102 +89,176 @@ def psql(script, stop=True):
     return done.returncode == 0 and (stop or "ERROR" not in done.stderr), done.stdout + done.stderr
 
 
-def differences(view, oracle):
-    """SQL that shows rows only one side has; nothing if they are equal."""
-    return (f"SET timezone = 'UTC'; WITH v AS (SELECT t::text AS r FROM {view} t), q AS (SELECT t::text AS r FROM ({oracle}) t) "
+def differences(view, oracle, part=""):
+    """SQL that shows rows only one side has; nothing if they are equal. `part`: a condition on rows of the view."""
+    where = f" WHERE {part}" if part else ""
+    return (f"WITH v AS (SELECT t::text AS r FROM {view} t{where}), q AS (SELECT t::text AS r FROM ({oracle}) t) "
             f"SELECT 'only in the view: ' || r FROM (SELECT r FROM v EXCEPT ALL SELECT r FROM q) d "
-            f"UNION ALL SELECT 'missing in the view: ' || r FROM (SELECT r FROM q EXCEPT ALL SELECT r FROM v) d LIMIT 10;")
+            f"UNION ALL SELECT 'missing in the view: ' || r FROM (SELECT r FROM q EXCEPT ALL SELECT r FROM v) d LIMIT 10;\n")
 
 
 def late_differences(view, query):
     return (f"SELECT 'late rows and pairs are ' || p.late_rows || ', ' || p.late_pairs || ', not ' || q.a || ', ' || q.b "
-            f"FROM stream_engine.job_positions p, ({query.late}) q(a, b) WHERE p.job = '{view}'::regclass AND (p.late_rows, p.late_pairs) <> (q.a, q.b);")
+            f"FROM stream_engine.job_positions p, ({query.late}) q(a, b) WHERE p.job = '{view}'::regclass AND (p.late_rows, p.late_pairs) <> (q.a, q.b);\n")
 
 
 def late_output_differences(view, query, twin):
     return (f"WITH l AS (SELECT id, k_text FROM late_{view}), q AS (SELECT id, k_text FROM {twin} WHERE arrival IN ({query.late_arrivals})) "
             f"SELECT 'late by mistake: ' || d::text FROM (SELECT * FROM l EXCEPT ALL SELECT * FROM q) d "
-            f"UNION ALL SELECT 'not in late_output: ' || d::text FROM (SELECT * FROM q EXCEPT ALL SELECT * FROM l) d LIMIT 10;")
+            f"UNION ALL SELECT 'not in late_output: ' || d::text FROM (SELECT * FROM q EXCEPT ALL SELECT * FROM l) d LIMIT 10;\n")
 
 
-def run_round(seed, number, count):
-    """The number of views that failed."""
-    rng = random.Random(f"{seed}/{number}")
-    writer = rows.Writer(rng, number)
-    chosen = [queries.choose(rng, writer.table) for _ in range(count)]
-    failed = 0
+def error_differences(view, query):
+    """Rows left out are counted, and dead letters are as many."""
+    letters = "p.error_rows" if "dead_letter" in query.options else "0"
+    return (f"SELECT 'rows left out are ' || p.error_rows || ' with ' || l.n || ' letters, not ' || q.least || ' to ' || q.most "
+            f"FROM stream_engine.job_positions p, ({query.errors}) q(least, most), "
+            f"(SELECT count(*) AS n FROM stream_engine.dead_letters WHERE view = '{view}'::regclass) l "
+            f"WHERE p.job = '{view}'::regclass AND (p.error_rows NOT BETWEEN q.least AND q.most OR l.n <> {letters});\n")
 
-    def report(i, ok, detail=""):
-        nonlocal failed
-        kind = f"{chosen[i].kind}{' late' if writer.late else ''}" if i is not None else ""
+
+def stand_differences(view, query, writer, arrived):
+    """How far the view says its stream is: the watermark, and whether the stream is idle."""
+    if query.by_clock:
+        return ""
+    watermark, idle = writer.stands(arrived)
+    should = "NULL" if watermark is None else f"timestamptz '{rows.moment(watermark)}'"
+    return (f"SELECT 'stands at ' || coalesce(watermark::text, 'none') || ' idle ' || (idle IS TRUE) || ', not ' || coalesce(({should})::text, 'none') || ' idle {idle}' "
+            f"FROM stream_engine.sources WHERE view = '{view}'::regclass AND (watermark IS DISTINCT FROM {should} OR (idle IS TRUE) <> {idle});\n")
+
+
+class Round:
+    """A stream, its rows, and views over it."""
+
+    def __init__(self, seed, number, count):
+        self.seed, self.number = seed, number
+        self.rng = random.Random(f"{seed}/{number}")
+        self.writer = rows.Writer(self.rng, number)
+        clock = self.writer.by_clock
+        # Somebody needs the clock, and somebody says when the stream last showed life.
+        wanted = ["by clock", "by event time"] + [None] * (count - 2)
+        self.chosen = [queries.choose(self.rng, self.writer.table, clock, wanted[i]) for i in range(count)]
+        self.good = []                  # the views that are right so far
+        self.epochs = []                # at each pause how many epochs each view has had
+        self.failed = 0
+
+    def view(self, i):
+        return f"v{self.number}_{i}"
+
+    def report(self, i, ok, detail=""):
+        kind = f"{self.chosen[i].kind}{' late' if self.writer.late else ''}" if i is not None else ""
         if not ok:
-            failed += 1
+            self.failed += 1
             if i is not None:
-                print(f"view:   {chosen[i].view}{chosen[i].options}\noracle: {chosen[i].oracle}")
-            print(f"{detail.strip()}\nrepeat with: make check-random SEED={seed} ROUND={number}")
-        print(f"{'ok' if ok else 'not ok'} - round {number} view {i} {kind}", flush=True)
+                print(f"view:   {self.chosen[i].view}{self.chosen[i].options}\noracle: {self.chosen[i].oracle}\nnow:    {self.chosen[i].now}")
+                if i in self.good:
+                    self.good.remove(i)
+            print(f"{detail.strip()}\nrepeat with: make check-random SEED={self.seed} ROUND={self.number}")
+        print(f"{'ok' if ok else 'not ok'} - round {self.number} view {i} {kind}", flush=True)
 
-    settings = (f"ALTER SYSTEM SET stream_engine.batch_rows = {rng.choice([1, 3, 64, 512, 512])};\n"
-                f"ALTER SYSTEM SET stream_engine.checkpoint_interval = '{rng.choice([1, 20, 200])}ms';\nSELECT pg_reload_conf();\n")
-    psql(settings)
-    ok, output = psql(writer.definitions())
-    if not ok:
-        report(None, False, output)
-        return failed
-    created = []
-    for i, query in enumerate(chosen):
+    def create(self):
+        rng, writer = self.rng, self.writer
+        clock = f"'{rows.moment(writer.clock)}'" if writer.clock is not None else "NULL"
+        ok, output = psql(f"ALTER SYSTEM SET stream_engine.batch_rows = {rng.choice([1, 3, 64, 512, 512])};\n"
+                          f"ALTER SYSTEM SET stream_engine.checkpoint_interval = '{rng.choice([1, 20, 200])}ms';\nSELECT pg_reload_conf();\n"
+                          f"SELECT stream_engine.test_clock_set({clock});\n")
+        ok, output = psql(writer.definitions())
+        if not ok:
+            self.report(None, False, output)
+            return False
+        for i, query in enumerate(self.chosen):
+            if query.late_arrivals:
+                query.options += f", stream_engine.late_output = 'public.late_{self.view(i)}'"
+            ok, output = psql(f"SET client_min_messages = warning;\nCREATE MATERIALIZED VIEW {self.view(i)} WITH (stream_engine.continuous{query.options}) AS {query.view};\n")
+            if ok:
+                self.good.append(i)
+            else:
+                self.report(i, False, output)
+        return True
+
+    def checks(self, i, arrived):
+        """SQL that prints what is wrong with a view, after so many arrivals or, if None, at the end of the input."""
+        query, view = self.chosen[i], self.view(i)
+        script = "SET timezone = 'UTC'; SET statement_timeout = '60s'; SET client_min_messages = warning;\n"
+        if arrived is None:
+            script += differences(view, query.oracle)
+        elif query.now is not None:
+            script += differences(view, query.now, query.part)
+        if query.late:
+            script += late_differences(view, query)
         if query.late_arrivals:
-            query.options += f", stream_engine.late_output = 'public.late_v{number}_{i}'"
-        ok, output = psql(f"SET client_min_messages = warning;\nCREATE MATERIALIZED VIEW v{number}_{i} WITH (stream_engine.continuous{query.options}) AS {query.view};\n")
-        if ok:
-            created.append(i)
-        else:
-            report(i, False, output)
-    writer.fill()
-    ok, output = psql(writer.twin_script())
-    at = 0
-    for script_end, arrived in writer.pauses + [(len(writer.script), None)]:
-        if ok:
-            ok, output = psql("\n".join(writer.script[at:script_end]) + "\n")
-        at = script_end
-        if not ok or arrived is None:
-            continue
-        for i in [i for i in created if chosen[i].always]:
-            view = f"v{number}_{i}"
-            prefix = (f"SET client_min_messages = warning; SET statement_timeout = '60s'; REFRESH MATERIALIZED VIEW {view};\n"
-                      f"CREATE TEMP TABLE {writer.table.twin} AS SELECT * FROM public.{writer.table.twin} WHERE arrival <= {arrived};\n")
-            same, output = psql(prefix + differences(view, chosen[i].oracle))
-            if not same or output != "":
-                report(i, False, f"after {arrived} arrivals: {output}")
-                created.remove(i)
-        # When results come is altered in between; what is final is not.
-        for i in [i for i in created if "stream_engine.emit = " in chosen[i].options and rng.random() < 0.4]:
-            mode = rng.choice(["on_update", f"every {rng.randint(1, 4)} rows"])
-            same, output = psql(f"ALTER MATERIALIZED VIEW v{number}_{i} SET (stream_engine.emit = '{mode}');\n")
-            chosen[i].options += f" altered after {arrived} arrivals: {mode}"
-            chosen[i].always = mode == "on_update"
-            if not same:
-                report(i, False, output)
-                created.remove(i)
-    if not ok:
-        report(None, False, output)
-    for i in created:
-        view = f"v{number}_{i}"
-        ok, output = psql(f"SET statement_timeout = '60s';\nREFRESH MATERIALIZED VIEW {view};\n")
-        if ok:
-            ok, output = psql(differences(view, chosen[i].final or chosen[i].oracle))
-            if ok and output == "" and chosen[i].late:
-                ok, output = psql(late_differences(view, chosen[i]))
-            if ok and output == "" and chosen[i].late_arrivals:
-                ok, output = psql(late_output_differences(view, chosen[i], writer.table.twin))
-        report(i, ok and output == "", output)
-    ok, output = psql(writer.left_out_script())
-    if not ok or output != "":
-        report(None, False, output)
-    ok, output = psql(f"SET client_min_messages = warning; DROP FOREIGN TABLE {writer.table.name} CASCADE; DROP TABLE {writer.table.twin};")
-    if not ok:
-        report(None, False, output)
-    return failed
+            script += late_output_differences(view, query, self.writer.table.twin)
+        if query.errors:
+            script += error_differences(view, query)
+        if arrived is not None:
+            script += stand_differences(view, query, self.writer, arrived)
+        return script
+
+    def prefix(self, arrived):
+        """The twin as it was then, in the place of the whole one."""
+        if arrived is None:
+            return "SET client_min_messages = warning;\n"
+        twin = self.writer.table.twin
+        return (f"SET client_min_messages = warning;\nCREATE TEMP TABLE {twin} AS SELECT * FROM public.{twin} WHERE arrival <= {arrived};\nANALYZE pg_temp.{twin};\n"
+                + (f"{self.writer.by_clock_view('TEMP')};\n" if self.writer.clock is not None else ""))
+
+    def compare(self, arrived):
+        """Each view with its oracle: all in one session, and those that are wrong alone."""
+        refresh = lambda i: f"SET statement_timeout = '60s';\nREFRESH MATERIALIZED VIEW {self.view(i)};\n"
+        ok, output = psql(self.prefix(arrived) + "".join(refresh(i) + self.checks(i, arrived) for i in self.good))
+        if ok and output == "":
+            return
+        for i in list(self.good):
+            # No result waits until rows that are too old are deleted: some commits may be needed.
+            for attempt in range(100):
+                ok, output = psql(self.prefix(arrived) + refresh(i) + self.checks(i, arrived))
+                if not (ok and output != "" and "stream_engine.retention" in self.chosen[i].options and "missing" not in output):
+                    break
+            if not ok or output != "":
+                self.report(i, False, f"after {arrived} arrivals: {output}" if arrived is not None else output)
+
+    def alter(self, arrived, paused):
+        """Statements that change when results come; how long they are kept only where nothing that is too old is left, at a pause."""
+        if paused:
+            self.epochs.append([len(query.epochs) for query in self.chosen])
+        statements = []
+        if self.writer.ended:           # what is too old would not be deleted any more
+            return statements
+        for i, query in enumerate(self.chosen):
+            change = query.alter(self.rng, query, paused) if query.alter and self.rng.random() < (0.3 if paused else 0.15) else None
+            if change is not None:
+                query.altered(change[0], arrived, change[1])
+                statements.append(f"ALTER MATERIALIZED VIEW {self.view(i)} {change[1]};")
+        return statements
+
+    def run(self):
+        writer = self.writer
+        if not self.create():
+            return
+        writer.alter = self.alter
+        writer.fill()
+        ok, output = psql(writer.twin_script())
+        at = 0
+        for number, (script_end, arrived) in enumerate(writer.pauses + [(len(writer.script), None)]):
+            if ok:
+                ok, output = psql("\n".join(["SET statement_timeout = '60s';"] + writer.script[at:script_end]) + "\n")
+                output = "" if ok else output
+            at = script_end
+            if not ok:
+                break
+            for i in self.good:
+                self.chosen[i].as_of(self.epochs[number][i] if arrived is not None else None)
+            self.compare(arrived)
+        if not ok:
+            self.report(None, False, output)
+        for i in list(self.good):
+            self.report(i, True)
+        ok, output = psql(writer.left_out_script())
+        if not ok or output != "":
+            self.report(None, False, output)
+        ok, output = psql(f"SET client_min_messages = warning; DROP FOREIGN TABLE {writer.table.name} CASCADE; DROP TABLE {writer.table.twin} CASCADE;")
+        if not ok:
+            self.report(None, False, output)
 
 
 def main():
@@ -201,7 +275,8 @@ def main():
     print(f"seed {options.seed}")
     rounds = [options.round] if options.round is not None else range((options.queries + 9) // 10)
     for number in rounds:
-        run_round(options.seed, number, 10)
+        Round(options.seed, number, 10).run()
+    psql("SELECT stream_engine.test_clock_set(NULL);")
 
 
 main()
