@@ -263,9 +263,8 @@ def grouped(rng, table, windowed):
         query.late_arrivals = f"SELECT arrival FROM {missed} WHERE missed = windows" if want_arrivals else None
 
     def alter(rng, query, retention):
-        updating = any(e.updating for e in query.epochs)
         if windowed:
-            return alter_emit(rng, table, query, (updating or kind == "tumble") and len(shown) == len(items), retention and "window_end" in shown)
+            return alter_emit(rng, table, query, len(shown) == len(items), retention and "window_end" in shown)
         if "stream_engine.emit = " not in query.options:
             return None
         every = rng.choice([0, rng.randint(1, 4)])
