@@ -27,9 +27,9 @@
 typedef struct Conditions
 {
 	int			nkeys;
-	ExprState  *quals;			/* NULL = none */
+	ExprState  *quals;
 	ExprContext *econtext;
-	TupleTableSlot *slot;
+	TupleTableSlot *slot;		/* a row with nothing but the window; NULL = there are no conditions */
 } Conditions;
 
 static void begin_conditions(Conditions *conditions, const SeWindowAgg *from);
@@ -78,6 +78,9 @@ se_window_agg_adopt(SeOperator *op, SeOperator *former)
 static void
 begin_conditions(Conditions *conditions, const SeWindowAgg *from)
 {
+	memset(conditions, 0, sizeof(Conditions));
+	if (from->node->conditions == NIL)
+		return;
 	conditions->nkeys = from->keys->n;
 	conditions->econtext = CreateStandaloneExprContext();
 	conditions->slot = MakeSingleTupleTableSlot(from->op.out_desc, &TTSOpsVirtual);
@@ -88,9 +91,13 @@ begin_conditions(Conditions *conditions, const SeWindowAgg *from)
 static bool
 meets(Conditions *conditions, SeTime start, SeTime end)
 {
-	TupleTableSlot *slot = ExecClearTuple(conditions->slot);
-	Datum	   *values = slot->tts_values + conditions->nkeys;
+	TupleTableSlot *slot = conditions->slot;
+	Datum	   *values;
 
+	if (slot == NULL)
+		return true;
+	ExecClearTuple(slot);
+	values = slot->tts_values + conditions->nkeys;
 	memset(slot->tts_isnull, true, slot->tts_tupleDescriptor->natts * sizeof(bool));
 	values[0] = TimestampGetDatum(start);
 	values[1] = TimestampGetDatum(end);
@@ -104,6 +111,8 @@ meets(Conditions *conditions, SeTime start, SeTime end)
 static void
 end_conditions(Conditions *conditions)
 {
+	if (conditions->slot == NULL)
+		return;
 	ExecDropSingleTupleTableSlot(conditions->slot);
 	FreeExprContext(conditions->econtext, true);
 }
