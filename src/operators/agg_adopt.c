@@ -11,6 +11,7 @@
  */
 #include "postgres.h"
 
+#include "base/fault.h"
 #include "base/settings.h"
 #include "miscadmin.h"
 #include "operators/agg_adopt.h"
@@ -204,7 +205,7 @@ se_agg_adopt_end(SeAggAdoption *adoption)
 	{
 		SeTable    *seen = adoption->from->seen[i];
 
-		if (adoption->from_set->slots[i].distinct && seen != NULL)
+		if (adoption->from_set->slots[i].distinct && seen != NULL && !SE_FAULT_WRONG("wrong-adopt-set-forgotten"))
 			replay_set(adoption, &adoption->set->slots[i], seen);
 	}
 	MemoryContextDelete(adoption->scratch);

@@ -30,7 +30,7 @@ se_group_ttl_adopt(SeOperator *op, SeOperator *from)
 {
 	SeGroupTtl *ttl = (SeGroupTtl *) op;
 	SeTime		now = ttl->node->ttl == SE_TTL_EVENT ? from->watermark_in : from->time_in;
-	SeTime		expires = now == SE_TIME_MIN ? SE_TIME_MAX - 1 : se_group_ttl_expiry(ttl, now);
+	SeTime		expires = now == SE_TIME_MIN || SE_FAULT_WRONG("wrong-adopt-ageless") ? SE_TIME_MAX - 1 : se_group_ttl_expiry(ttl, now);
 	SeAggSet   *set;
 	SeAggHome  *home;
 
@@ -102,7 +102,7 @@ begin_life(SeGroupTtl *ttl, SeEntry *entry, SeTime expires, uint8 emitted, bool 
 	life->home = ttl->current->home;
 	se_timers_add(&ttl->current->timers, expires, entry);
 	entry->flags |= emitted;
-	if (is_changed)
+	if (is_changed && !SE_FAULT_WRONG("wrong-adopt-held-back-lost"))
 		se_group_ttl_must_emit(ttl, entry);
 }
 

@@ -207,7 +207,7 @@ poll_one(SeTask *task, SeChainSource *source, bool *more)
 				return true;
 			}
 			/* What the time at the mark makes due is due under the options before it. */
-			return pass_time(task, source);
+			return SE_FAULT_WRONG("wrong-mark-without-time") || pass_time(task, source);
 		case SE_POLL_END:
 			source->ended = true;
 			next->ops->end(next, source->next_input);
