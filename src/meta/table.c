@@ -43,7 +43,7 @@ typedef struct Shape
 {
 	const char *name;
 	const char *columns;
-}			Shape;
+} Shape;
 
 static const Shape shapes[] = {
 	{"job_catalog", "job relation, definition relation, goal char, options _text, options_lsn pg_lsn, settings _text, "

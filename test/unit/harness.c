@@ -73,6 +73,12 @@ se_harness_check_error(bool raised, const char *sqlstate, const char *file, int 
 	failures++;
 }
 
+bool
+se_harness_has_failed(void)
+{
+	return failures > 0;
+}
+
 uint32
 se_harness_random(uint32 n)
 {

@@ -63,6 +63,9 @@ extern void se_harness_check_int(int64 got, int64 want, const char *file, int li
 extern void se_harness_check_str(const char *got, const char *want, const char *file, int line, const char *what);
 extern void se_harness_check_error(bool raised, const char *sqlstate, const char *file, int line, const char *what);
 
+/* Has a check of this test failed? */
+extern bool se_harness_has_failed(void);
+
 /* A reproducible random number below n: one sequence per test, the same in every run. */
 extern uint32 se_harness_random(uint32 n);
 

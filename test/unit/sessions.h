@@ -1,147 +1,166 @@
 /*
  * test/unit/sessions.h
- *		For tests of the session aggregate: its node, its input, random rows.
+ *		For tests of the session aggregate: its node, and the model of its sessions.
  */
 #ifndef SE_TEST_SESSIONS_H
 #define SE_TEST_SESSIONS_H
 
-#include "harness.h"
-#include "windowed.h"
+#include "model.h"
 
-#include "catalog/pg_type_d.h"
 #include "operators/operators.h"
 #include "operators/session_internal.h"
-#include "utils/fmgroids.h"
 
-#define ROWS 400
-
-typedef struct Row
+/* A session of rows: `row` has its result, row.final that nothing joins it any more. */
+typedef struct Session
 {
-	int			key;			/* -1 = NULL */
-	int			value;			/* -1 = NULL */
-	SeTime		ts;
-	int64		gap;			/* -1 = NULL */
-	SeTime		wm;
-} Row;
+	Result		row;
+	bool		fired;			/* it, or part of it, has been over */
+} Session;
 
-/* Input: key, value int4, ts timestamp, gap interval. */
-static inline TupleDesc
-input_desc(void)
+typedef struct Sessions
 {
-	TupleDesc	desc = CreateTemplateTupleDesc(4);
+	Model		model;			/* first */
+	SeSessionAggNode *node;
+	Session    *sessions;
+	int			n;
+	SeTime		horizon;		/* what ended before it is final */
 
-	TupleDescInitEntry(desc, 1, "k", INT4OID, -1, 0);
-	TupleDescInitEntry(desc, 2, "v", INT4OID, -1, 0);
-	TupleDescInitEntry(desc, 3, "ts", TIMESTAMPOID, -1, 0);
-	TupleDescInitEntry(desc, 4, "gap", INTERVALOID, -1, 0);
-	return desc;
-}
+	/* of tests whose results change */
+	SeEmit		next_emit;		/* from `altered` on */
+	int			altered;		/* steps for which results did not change */
+	bool		exact;			/* it is known what a commit shows … */
+	bool		all;			/* … and it is everything, not only what was over once */
+} Sessions;
+
+/* A result when its session is over, and never again. */
+static const SeEmit when_over;
 
 /* gap < 0: that of the row. */
-static inline SeSessionAggNode *
-new_node(int64 gap)
+static inline Sessions *
+new_sessions(const Definition *definition, int64 gap, int nsteps)
 {
+	Sessions   *sessions = palloc0(sizeof(Sessions));
 	SeSessionAggNode *node = palloc0(sizeof(SeSessionAggNode));
-	SeNode	   *input = palloc0(sizeof(SeNode));
-	TupleDesc	out = CreateTemplateTupleDesc(7);
 
-	TupleDescInitEntry(out, 1, "k", INT4OID, -1, 0);
-	TupleDescInitEntry(out, 2, "s", TIMESTAMPOID, -1, 0);
-	TupleDescInitEntry(out, 3, "e", TIMESTAMPOID, -1, 0);
-	TupleDescInitEntry(out, 4, "t", TIMESTAMPOID, -1, 0);
-	TupleDescInitEntry(out, 5, "count", INT8OID, -1, 0);
-	TupleDescInitEntry(out, 6, "sum", INT8OID, -1, 0);
-	TupleDescInitEntry(out, 7, "max", INT4OID, -1, 0);
-	input->desc = input_desc();
-	node->node.kind = SE_NODE_SESSION_AGG;
-	node->node.id = 1;
-	node->node.inputs = list_make1(input);
-	node->node.desc = out;
-	node->time_column = 2;
-	node->gap_column = gap < 0 ? 3 : -1;
+	se_model_init(&sessions->model, definition, &node->node, SE_NODE_SESSION_AGG, 3, nsteps);
+	sessions->node = node;
+	sessions->sessions = palloc((nsteps + 1) * sizeof(Session));
+	sessions->altered = -1;
+	node->time_column = COLUMN_TS;
+	node->gap_column = gap < 0 ? COLUMN_GAP : -1;
 	node->gap = Max(gap, 0);
 	node->keys = list_make1_int(0);
 	node->key_eq = list_make1_oid(96);
-	node->calls = list_make3(call(F_COUNT_, NIL), call(F_SUM_INT4, list_make1_int(1)), call(F_MAX_INT4, list_make1_int(1)));
-	return node;
+	node->calls = se_model_calls();
+	return sessions;
 }
 
 static inline SeOperator *
-start(const SeSessionAggNode *node, SeOperatorEnv *env, Sink *sink, const Log *log)
+sessions_create(const Model *model, SeOperatorEnv *env)
 {
-	SeOperator *op = se_session_agg_new(node, env);
-
-	op->next = &sink->op;
-	for (int i = 0; log != NULL && i < log->n; i++)
-		op->ops->restore(op, log->records[i].data, log->records[i].len);
-	op->ops->restored(op);
-	return op;
-}
-
-static inline int64
-gap_of(const SeSessionAggNode *node, const Row *row)
-{
-	return node->gap_column < 0 ? node->gap : row->gap;
-}
-
-static inline SeTime
-make_rows(Row *rows, int n, int keys)
-{
-	SeTime		wm = SE_TIME_MIN;
-	SeTime		now = -200;
-	int			delay = se_harness_random(60);
-
-	for (int i = 0; i < n; i++)
-	{
-		now += se_harness_random(6) == 0 ? se_harness_random(20) : se_harness_random(3);
-		rows[i].key = (int) se_harness_random(keys) - 1;
-		rows[i].value = (int) se_harness_random(50) - 1;
-		rows[i].ts = now - (int) se_harness_random(se_harness_random(4) == 0 ? 90 : 10);
-		rows[i].gap = se_harness_random(15) == 0 ? -1 : (int) se_harness_random(12);
-		rows[i].wm = wm;
-		wm = Max(wm, rows[i].ts - delay);
-	}
-	return wm;
+	return se_session_agg_new(((const Sessions *) model)->node, env);
 }
 
 static inline void
-fill(SeBatch *batch, const Row *row, SeTime wm_end)
+sessions_forget(Model *model)
 {
-	Datum	   *values = se_batch_values(batch, batch->nrows);
-	bool	   *nulls = se_batch_nulls(batch, batch->nrows);
-	Interval   *gap = palloc0(sizeof(Interval));
+	Sessions   *sessions = (Sessions *) model;
 
-	gap->time = row->gap;
-	values[0] = Int32GetDatum(row->key);
-	nulls[0] = row->key < 0;
-	values[1] = Int32GetDatum(row->value);
-	nulls[1] = row->value < 0;
-	values[2] = Int64GetDatum(row->ts);
-	nulls[2] = false;
-	values[3] = PointerGetDatum(gap);
-	nulls[3] = row->gap < 0;
-	batch->event_time[batch->nrows] = row->ts;
-	batch->wm[batch->nrows] = row->wm;
-	batch->places[batch->nrows] = (SePlace)
-	{
-		0, 0
-	};
-	batch->nrows++;
-	batch->wm_end = wm_end;
+	sessions->n = 0;
+	sessions->horizon = SE_TIME_MIN;
 }
 
-/* Out of turn: the size at which it pays is far above the rows of a test. */
-static inline bool
+/* Sessions are over behind their ends, and final when the lateness is, too: it counts from `altered` on. */
+static inline void
+sessions_reach(Model *model, SeTime wm)
+{
+	Sessions   *sessions = (Sessions *) model;
+	int64		lateness = model->at <= sessions->altered || wm == SE_TIME_MAX ? 0 : sessions->node->emit.lateness;
+
+	sessions->horizon = Max(sessions->horizon, wm - lateness);
+	for (int i = 0; i < sessions->n; i++)
+	{
+		Session    *session = &sessions->sessions[i];
+
+		session->fired |= session->row.end < wm;
+		session->row.final |= session->row.end < sessions->horizon;
+	}
+	if (wm == SE_TIME_MAX)
+		model->entries = 0;
+}
+
+/* A row joins all that it touches; by its own bounds, for sessions never touch each other. */
+static inline void
+sessions_row(Model *model, const Step *row)
+{
+	Sessions   *sessions = (Sessions *) model;
+	int64		gap = sessions->node->gap_column < 0 ? sessions->node->gap : row->gap;
+	Session		mine = {se_model_result(row, row->ts, row->ts + gap)};
+
+	if (gap < 0)
+		return;
+	for (int i = 0; i < sessions->n;)
+	{
+		Session    *other = &sessions->sessions[i];
+
+		if (other->row.final || other->row.key != row->key || other->row.end < row->ts ||
+			other->row.start > row->ts + gap)
+		{
+			i++;
+			continue;
+		}
+		mine.fired |= other->fired;
+		mine.row.start = Min(mine.row.start, other->row.start);
+		mine.row.end = Max(mine.row.end, other->row.end);
+		se_model_add(&mine.row, &other->row);
+		*other = sessions->sessions[--sessions->n];
+	}
+	mine.fired |= mine.row.end < row->wm;
+	if (mine.row.count == 1 && mine.row.end < sessions->horizon)
+	{
+		model->late_rows++;
+		model->late_pairs++;
+	}
+	else
+		sessions->sessions[sessions->n++] = mine;
+}
+
+/* Where results do not change: what is final. */
+static inline void
+sessions_show(Model *model, Table *want)
+{
+	Sessions   *sessions = (Sessions *) model;
+
+	for (int i = 0; i < sessions->n; i++)
+	{
+		if (sessions->sessions[i].row.final)
+			se_model_put(want, want->n, &sessions->sessions[i].row);
+	}
+}
+
+static inline const char *
+sessions_describe(const Model *model)
+{
+	const SeSessionAggNode *node = ((const Sessions *) model)->node;
+
+	return psprintf("gap %lld, %s lateness %lld", (long long) (node->gap_column < 0 ? node->gap : -1),
+					se_emit_print(&node->emit), (long long) node->emit.lateness);
+}
+
+static int	generations_begun;
+
+/* A generation begins out of turn: the size at which it pays is far above the rows of a test. */
+static inline void
 begin_generation(SeOperator *op)
 {
 	SeSessionAgg *agg = (SeSessionAgg *) op;
 
 	if (agg->old != NULL)
-		return false;
+		return;
 	agg->old = agg->current;
 	agg->current = se_session_generation_new(agg, agg->old->number + 1);
 	agg->meta.dirty = true;
-	return true;
+	generations_begun++;
 }
 
 #endif							/* SE_TEST_SESSIONS_H */

@@ -850,3 +850,12 @@ timestamptz_to_str(TimestampTz t)
 	snprintf(buffer, sizeof(buffer), INT64_FORMAT, t);
 	return buffer;
 }
+
+/* Which wrong of the code is switched on (base/fault.h): that named by SE_WRONG in the environment. */
+bool
+se_fault_wrong(const char *name)
+{
+	const char *on = getenv("SE_WRONG");
+
+	return on != NULL && strcmp(on, name) == 0;
+}
