@@ -123,6 +123,7 @@ typedef struct Definition
 	 */
 	void		(*disturb) (SeOperator *op);
 	bool		(*alter) (Model *model, int at);
+	bool		adopts;			/* the one with other settings cannot read the records, but adopt the state */
 
 	/* How many bytes at the end of a record one of an older version lacks. */
 	int			newer_tail;
@@ -257,6 +258,7 @@ extern void se_model_push(Run *run, const Step *rows, int n, SeTime wm_end);
 extern void se_model_watermark(Run *run, SeTime wm);
 extern void se_model_commit(Run *run, bool reclaim);
 extern void se_model_restart(Run *run);
+extern void se_model_adopt(Run *run);
 extern void se_model_forget_log(Run *run);
 
 #endif							/* SE_TEST_MODEL_H */

@@ -201,6 +201,24 @@ se_model_restart(Run *run)
 	}
 }
 
+/* Another operator, by the model's settings of now, takes the state over; the next commit saves it whole. */
+void
+se_model_adopt(Run *run)
+{
+	for (int i = 0; i < run->nunits; i++)
+	{
+		Unit	   *unit = &run->units[i];
+		SeOperator *from = unit->op;
+
+		unit->op = run->model->definition->create(run->model, unit->env);
+		unit->op->next = &unit->sink;
+		unit->env->converting = true;
+		unit->op->ops->adopt(unit->op, from);
+		unit->env->converting = false;
+		unit->log.n = 0;
+	}
+}
+
 /*
  * What one unit saved is restored by two others, each its own keys, also inside a firing; each writes what it
  * has as records of its own, and goes on from these.
@@ -364,7 +382,10 @@ commit(Run *run)
 	{
 		se_model_copy(&run->saved, &run->table);
 		se_model_seen.alters++;
-		se_model_restart(run);
+		if (model->definition->adopts)
+			se_model_adopt(run);
+		else
+			se_model_restart(run);
 		se_model_commit(run, run->plan & PLAN_RECLAIM);
 	}
 	if ((run->plan & PLAN_DIVIDE) && run->nunits == 1 && !model->present && run->at > model->nsteps / 8 &&

@@ -27,6 +27,10 @@ typedef struct Windows
 	int			n;
 	int			room;
 	int64		tick;
+
+	/* of tests whose results begin to change */
+	SeEmit		next_emit;
+	int			altered;		/* steps before; -1 = there are none */
 } Windows;
 
 /* What times are multiples of: seconds in a time zone, because its clock is. */
@@ -34,6 +38,15 @@ static int64 unit = 1;
 
 /* A result when its window is over, and never again. */
 static const SeEmit when_over;
+
+static inline void
+set_sliced(SeWindowAggNode *node, bool sliced)
+{
+	node->sliced = sliced;
+	node->time_column = sliced ? COLUMN_TS : -1;
+	node->start_column = sliced ? -1 : COLUMN_START;
+	node->end_column = sliced ? -1 : COLUMN_END;
+}
 
 /* How rows meet their windows: by their time, or they carry them. Then a group may have all with one start. */
 static inline Windows *
@@ -44,13 +57,11 @@ new_windows(const Definition *definition, SeWindow window, SeEmit emit, bool sli
 
 	se_model_init(&windows->model, definition, &node->node, SE_NODE_WINDOW_AGG, 3, nsteps);
 	windows->node = node;
+	windows->altered = -1;
 	windows->model.carried = sliced ? NULL : &node->window;
 	node->window = window;
 	node->emit = emit;
-	node->sliced = sliced;
-	node->time_column = sliced ? COLUMN_TS : -1;
-	node->start_column = sliced ? -1 : COLUMN_START;
-	node->end_column = sliced ? -1 : COLUMN_END;
+	set_sliced(node, sliced);
 	node->by_start = by_start;
 	node->keys = list_make1_int(0);
 	node->key_eq = list_make1_oid(96);
@@ -129,6 +140,7 @@ windows_row(Model *model, const Step *row)
 {
 	Windows    *windows = (Windows *) model;
 	const SeWindowAggNode *node = windows->node;
+	const SeEmit *emit = model->at < windows->altered ? &when_over : &windows->node->emit;
 	int			all = 0;
 	int			late = 0;
 	SeTime		start;
@@ -141,14 +153,14 @@ windows_row(Model *model, const Step *row)
 		Group	   *group;
 
 		all++;
-		if (row->wm > SE_TIME_MIN && (row->wm == SE_TIME_MAX || end + node->emit.lateness <= row->wm))
+		if (row->wm > SE_TIME_MIN && (row->wm == SE_TIME_MAX || end + emit->lateness <= row->wm))
 		{
 			late++;
 			continue;
 		}
 		group = group_of(windows, &it);
 		se_model_add(&group->now, &it);
-		if (node->emit.every > 0 && it.end > row->wm && ++group->rows % node->emit.every == 0)
+		if (emit->every > 0 && it.end > row->wm && ++group->rows % emit->every == 0)
 			group->shown = group->now;
 	}
 	model->late_pairs += late;
@@ -171,7 +183,7 @@ static inline void
 windows_reach(Model *model, SeTime wm)
 {
 	Windows    *windows = (Windows *) model;
-	const SeEmit *emit = &windows->node->emit;
+	const SeEmit *emit = model->at <= windows->altered ? &when_over : &windows->node->emit;
 
 	for (int i = 0; i < windows->n; i++)
 	{
@@ -191,7 +203,7 @@ static inline void
 windows_tick(Model *model, SeTime now)
 {
 	Windows    *windows = (Windows *) model;
-	const SeEmit *emit = &windows->node->emit;
+	const SeEmit *emit = model->at < windows->altered ? &when_over : &windows->node->emit;
 
 	if (!emit->early_clock || se_window_align(now, emit->early, 0) <= windows->tick)
 		return;
