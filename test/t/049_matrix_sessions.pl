@@ -168,7 +168,7 @@ foreach my $kind (sort keys %kinds)
 {
 	add($kind, $_) foreach sort keys %modes;
 }
-$matrix->run(rounds => 7, transactions => 60);
+$matrix->run(rounds => 5, transactions => 60);
 
 my $node = $matrix->{node};
 foreach my $kind (sort keys %kinds)

@@ -112,7 +112,7 @@ foreach my $kind (sort keys %kinds)
 {
 	add($kind, $_) foreach sort keys %modes;
 }
-$matrix->run(rounds => 6, transactions => 40);
+$matrix->run(rounds => 5, transactions => 40);
 
 # What the rows beside the results must be.
 my $node = $matrix->{node};
