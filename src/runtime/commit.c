@@ -17,6 +17,7 @@
 #include "access/xact.h"
 #include "access/xlog.h"
 #include "access/xlog_internal.h"
+#include "base/clock.h"
 #include "base/compat.h"
 #include "common/int.h"
 #include "base/database_slot.h"
@@ -299,7 +300,10 @@ finish(SeTask *task, const Stand *stand, bool full, int64 took)
 	if (full)
 		task->resuming = !SE_FAULT_WRONG("wrong-no-commit-after-output");
 	task->dirty = task->resuming || task->env.commit_wanted;
+	if (!task->by_clock)
+		task->final_wait = 0;
 	task->by_clock = true;
+	task->final_since = se_clock_now();
 
 	XLByteToSeg(task->restart_lsn, old_segment, wal_segment_size);
 	XLByteToSeg(stand->restart_lsn, new_segment, wal_segment_size);

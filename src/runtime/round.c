@@ -16,6 +16,7 @@
 #include "postgres.h"
 
 #include "access/xact.h"
+#include "base/clock.h"
 #include "base/fault.h"
 #include "miscadmin.h"
 #include "nodes/nodes.h"
@@ -27,10 +28,14 @@
 /* Long enough to hide the cost of a transaction, short enough to notice a request. */
 #define ROUND_US 10000
 
-/* The longest that a window without rows, which the clock has closed, is not yet known to be final. */
-#define FINAL_MS 10000
+/*
+ * How long a window without rows, which the clock has closed, is not yet known to be final: at first, and at most. It
+ * doubles with each commit for nothing else, so that an idle server writes less and less.
+ */
+#define FINAL_FIRST_MS 10000
+#define FINAL_MOST_MS (10 * 60 * 1000)
 
-static bool final_is_wanted(const SeTask *task);
+static bool final_is_wanted(SeTask *task);
 static bool has_rows_to_retire(const SeTask *task);
 static bool resume(SeTask *task);
 static SeRoundOutcome poll_sources(SeTask *task);
@@ -71,11 +76,15 @@ se_round_run(SeTask *task)
  * one at every tick, for each view of an idle server; so now and then is enough, or when somebody waits.
  */
 static bool
-final_is_wanted(const SeTask *task)
+final_is_wanted(SeTask *task)
 {
-	return !task->by_clock ||
-		pg_atomic_read_u64(&task->slot->wanted_lsn) > pg_atomic_read_u64(&task->slot->reflected_lsn) ||
-		TimestampDifferenceExceeds(task->last_commit, GetCurrentTimestamp(), FINAL_MS);
+	if (!task->by_clock ||
+		pg_atomic_read_u64(&task->slot->wanted_lsn) > pg_atomic_read_u64(&task->slot->reflected_lsn))
+		return true;
+	if (!TimestampDifferenceExceeds(task->final_since, se_clock_now(), Max(task->final_wait, FINAL_FIRST_MS)))
+		return false;
+	task->final_wait = Min(2 * Max(task->final_wait, FINAL_FIRST_MS), FINAL_MOST_MS);
+	return true;
 }
 
 /* Rows of the result have become too old. */

@@ -56,6 +56,8 @@ typedef struct SeTask
 	int64		lateness;		/* … so long after their end, µs */
 	SeTime		final_to;		/* as of the last commit */
 	bool		by_clock;		/* since then nothing but the clock has moved the watermark */
+	SeTime		final_since;	/* the clock at the last commit */
+	int			final_wait;		/* ms from there to one that only says what the clock has made final, 0 = as at first */
 
 	/* dataflow */
 	MemoryContext memory;		/* as long as the worker */
