@@ -95,6 +95,25 @@ SELECT stream_engine.start('w');
 REFRESH MATERIALIZED VIEW w;
 SELECT id FROM shared ORDER BY id;
 
+-- nor one with a partition of such an owner, or a trigger of somebody else on a partition
+CREATE TABLE parted (LIKE shared) PARTITION BY RANGE (id);
+CREATE TABLE part PARTITION OF parted FOR VALUES FROM (0) TO (1000);
+ALTER TABLE part OWNER TO regress_other;
+GRANT INSERT ON parted TO regress_whole;
+SET ROLE regress_whole;
+ALTER MATERIALIZED VIEW w SET (stream_engine.late_output = parted);
+RESET ROLE;
+ALTER TABLE part OWNER TO regress_member;
+GRANT TRIGGER ON part TO regress_other;
+SET ROLE regress_whole;
+ALTER MATERIALIZED VIEW w SET (stream_engine.late_output = parted);
+SET ROLE regress_other;
+CREATE TRIGGER sneaky BEFORE UPDATE ON part FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger();
+RESET ROLE;
+INSERT INTO s VALUES (7, 1, 'g', '2024-01-01 00:00');
+REFRESH MATERIALIZED VIEW w;
+SELECT id FROM part;
+
 -- a superuser gives another role's view a table: it is that role's
 ALTER MATERIALIZED VIEW w SET (stream_engine.late_output = late_new);
 SELECT relowner::regrole FROM pg_class WHERE oid = 'late_new'::regclass;
@@ -109,7 +128,7 @@ SELECT stream_engine.wait_state('w', 'failed');
 SELECT sqlstate, message FROM stream_engine.errors WHERE view = 'w'::regclass ORDER BY seq DESC LIMIT 1;
 
 DROP MATERIALIZED VIEW w, c;
-DROP TABLE late_w, shared, late_new;
+DROP TABLE late_w, shared, parted, late_new;
 DROP VIEW p;
 DROP FOREIGN TABLE s;
 DROP FUNCTION who();

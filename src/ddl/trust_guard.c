@@ -19,6 +19,7 @@
 #include "base/compat.h"
 #include "base/fault.h"
 #include "catalog/namespace.h"
+#include "catalog/partition.h"
 #include "ddl/ddl_internal.h"
 #include "meta/jobs.h"
 #include "meta/late_output.h"
@@ -88,15 +89,19 @@ static void
 check_late_trigger(const RangeVar *name)
 {
 	Oid			table = RangeVarGetRelid(name, NoLock, true);
+	List	   *tables;
 	ListCell   *cell;
 
 	if (!OidIsValid(table) || se_compat_owns_relation(table, GetUserId()))
 		return;
+	/* Rows of a partitioned table are written into its partitions. */
+	tables = get_rel_relispartition(table) ? get_partition_ancestors(table) : NIL;
+	tables = lappend_oid(tables, table);
 	foreach(cell, se_jobs_list())
 	{
 		SeJobMeta  *job = lfirst(cell);
 
-		if (se_late_output_dependency(job->definition) == table)
+		if (list_member_oid(tables, se_late_output_dependency(job->definition)))
 			ereport(ERROR,
 					(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 					 errmsg("must be owner of table \"%s\" to create a trigger on it", get_rel_name(table)),

@@ -18,13 +18,18 @@
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_depend.h"
+#include "catalog/pg_inherits.h"
 #include "meta/late_output.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "utils/acl.h"
 #include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/regproc.h"
+#include "utils/syscache.h"
+
+static void check_owner(Oid table, Oid owner);
 
 Oid
 se_late_output_dependency(Oid definition)
@@ -91,14 +96,39 @@ se_late_output_find(Oid definition, const char *value, bool pending)
 			 errhint("Create it again, or set the option to another table, and use stream_engine.start(view).")));
 }
 
+/* Rows of a partitioned table are written into its partitions, which have owners of their own. */
 void
 se_late_output_check_owner(Relation table, Oid owner)
 {
-	if (has_privs_of_role(table->rd_rel->relowner, owner) || SE_FAULT_WRONG("wrong-late-table-of-anybody"))
+	List	   *parts;
+	ListCell   *cell;
+
+	if (SE_FAULT_WRONG("wrong-late-table-of-anybody"))
+		return;
+	check_owner(RelationGetRelid(table), owner);
+	if (table->rd_rel->relkind != RELKIND_PARTITIONED_TABLE)
+		return;
+	parts = find_all_inheritors(RelationGetRelid(table), NoLock, NULL);
+	foreach(cell, parts)
+		check_owner(lfirst_oid(cell), owner);
+	list_free(parts);
+}
+
+static void
+check_owner(Oid table, Oid owner)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(table));
+	Oid			role;
+
+	if (!HeapTupleIsValid(tuple))
+		return;					/* a partition that is gone */
+	role = ((Form_pg_class) GETSTRUCT(tuple))->relowner;
+	ReleaseSysCache(tuple);
+	if (has_privs_of_role(role, owner))
 		return;
 	ereport(ERROR,
 			(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-			 errmsg("late rows cannot go into \"%s\", which belongs to another role", RelationGetRelationName(table)),
+			 errmsg("late rows cannot go into \"%s\", which belongs to another role", get_rel_name(table)),
 			 errdetail("Its triggers, defaults and constraints would run with the rights of role \"%s\", the owner of the view.",
 					   GetUserNameFromId(owner, false)),
 			 errhint("Use a table of that role, of a member of it, or of a superuser.")));

@@ -31,7 +31,7 @@ extern void se_late_output_depend(Oid definition, Oid table);
 extern Oid	se_late_output_find(Oid definition, const char *value, bool pending);
 
 /*
- * ERROR (42501) unless the owner of the table may act as the role in any case: what the table
+ * ERROR (42501) unless the owner of the table, and of each partition of it, may act as the role in any case: what the table
  * runs for a row (triggers, defaults, constraints) runs with the rights of that role, `owner`,
  * the view's. The table is open.
  */
