@@ -131,6 +131,18 @@ SELECT count(*) FROM latecomers WHERE id IN (2003, 2004);
 ALTER MATERIALIZED VIEW tumbling RESET (stream_engine.late_output);
 DROP TABLE latecomers;
 
+-- a full basket of late rows is a reason to commit, also of small ones
+CREATE MATERIALIZED VIEW many WITH (stream_engine.continuous, stream_engine.late_output = 'late_many', stream_engine.checkpoint_interval = '1h') AS
+    SELECT window_end, count(*) FROM s, tumble(ts, '10 s') GROUP BY window_end;
+INSERT INTO s (id, ts) VALUES (3000, '2025-01-01');
+REFRESH MATERIALIZED VIEW many;
+DO $$ BEGIN FOR i IN 1 .. 15 LOOP INSERT INTO s (id, ts) SELECT n, '2024-01-01' FROM generate_series(1, 10000) n; COMMIT; END LOOP; END $$;
+SELECT stream_engine.test_until('SELECT count(*) > 50000 FROM late_many', '20 s');
+REFRESH MATERIALIZED VIEW many;
+SELECT count(*) FROM late_many;
+DROP MATERIALIZED VIEW many;
+DROP TABLE late_many;
+
 -- refused
 CREATE MATERIALIZED VIEW v WITH (stream_engine.continuous, stream_engine.late_output = 'late_v') AS SELECT id FROM s;
 CREATE MATERIALIZED VIEW v WITH (stream_engine.continuous, stream_engine.late_output = 'late_v') AS SELECT k, count(*) FROM s GROUP BY k;
@@ -138,7 +150,9 @@ CREATE TABLE other (id int, k text);
 CREATE MATERIALIZED VIEW v WITH (stream_engine.continuous, stream_engine.late_output = 'other') AS SELECT window_end, count(*) FROM s, tumble(ts, '10 s') GROUP BY 1;
 ALTER TABLE other ALTER id SET NOT NULL, ALTER id ADD GENERATED ALWAYS AS IDENTITY;
 CREATE MATERIALIZED VIEW v WITH (stream_engine.continuous, stream_engine.late_output = 'other') AS SELECT window_end, count(*) FROM s, tumble(ts, '10 s') GROUP BY 1;
-ALTER TABLE other ALTER id DROP IDENTITY, DROP COLUMN k;
+ALTER TABLE other ALTER id DROP IDENTITY, DROP COLUMN k, DROP COLUMN id, ADD COLUMN id int GENERATED ALWAYS AS (1) STORED;
+CREATE MATERIALIZED VIEW v WITH (stream_engine.continuous, stream_engine.late_output = 'other') AS SELECT window_end, count(*) FROM s, tumble(ts, '10 s') GROUP BY 1;
+ALTER TABLE other DROP COLUMN id, ADD COLUMN id int;
 CREATE MATERIALIZED VIEW v WITH (stream_engine.continuous, stream_engine.late_output = 'other') AS SELECT window_end, count(*) FROM s, tumble(ts, '10 s') GROUP BY 1;
 ALTER TABLE late_visits ADD COLUMN must int NOT NULL;
 TRUNCATE late_visits;
@@ -150,5 +164,18 @@ CREATE MATERIALIZED VIEW v WITH (stream_engine.continuous, stream_engine.late_ou
 CREATE MATERIALIZED VIEW v WITH (stream_engine.continuous, stream_engine.late_output) AS SELECT window_end, count(*) FROM s, tumble(ts, '10 s') GROUP BY 1;
 CREATE FOREIGN TABLE names (late_reason text, ts timestamptz OPTIONS (event_time 'true')) SERVER stream_engine OPTIONS (watermark 'ts');
 CREATE MATERIALIZED VIEW v WITH (stream_engine.continuous, stream_engine.late_output = 'late_names') AS SELECT window_end, count(*) FROM names, tumble(ts, '10 s') GROUP BY 1;
+-- the same, later: the view says so, and goes on when the column has another name
+CREATE FOREIGN TABLE grows (a int, ts timestamptz OPTIONS (event_time 'true')) SERVER stream_engine OPTIONS (watermark 'ts');
+CREATE MATERIALIZED VIEW v WITH (stream_engine.continuous, stream_engine.late_output = 'late_grows') AS SELECT window_end, count(*) FROM grows, tumble(ts, '10 s') GROUP BY 1;
+ALTER FOREIGN TABLE grows ADD COLUMN late_reason text;
+INSERT INTO grows VALUES (1, '2024-01-02', NULL), (2, '2024-01-01', NULL);
+SELECT stream_engine.wait_state('v', 'failed', '30 s');
+SELECT sqlstate, message, detail FROM stream_engine.errors WHERE view = 'v'::regclass;
+ALTER FOREIGN TABLE grows RENAME COLUMN late_reason TO why;
+ALTER TABLE late_grows ADD COLUMN why text;
+SELECT stream_engine.start('v');
+REFRESH MATERIALIZED VIEW v;
+SELECT a, late_reason, why FROM late_grows;
+DROP MATERIALIZED VIEW v;
 DROP TABLE late_both CASCADE;
 SELECT view FROM stream_engine.jobs ORDER BY view::text;

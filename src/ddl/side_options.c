@@ -247,15 +247,23 @@ check_table(Oid table, List *columns, Oid stream, Oid owner)
 		AttrNumber	attno = get_attnum(table, column->colname);
 		Form_pg_attribute attribute = attno > 0 ? TupleDescAttr(desc, attno - 1) : NULL;
 		char	   *type = format_type_with_typemod(column->typeName->typeOid, column->typeName->typemod);
+		const char *qualified = quote_qualified_identifier(get_namespace_name(get_rel_namespace(table)), name);
 
-		if (attribute == NULL || attribute->attgenerated || attribute->attidentity == ATTRIBUTE_IDENTITY_ALWAYS)
+		if (attribute == NULL)
 			ereport(ERROR,
 					(errcode(ERRCODE_UNDEFINED_COLUMN),
 					 errmsg("table \"%s\" cannot take late rows of stream \"%s\"", name, get_rel_name(stream)),
 					 errdetail("It has no column \"%s\" of type %s.", column->colname, type),
 					 errhint("Use ALTER TABLE %s ADD COLUMN %s %s, or name a table that does not exist yet.",
-							 quote_qualified_identifier(get_namespace_name(get_rel_namespace(table)), name),
-							 quote_identifier(column->colname), type)));
+							 qualified, quote_identifier(column->colname), type)));
+		if (attribute->attgenerated || attribute->attidentity == ATTRIBUTE_IDENTITY_ALWAYS)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_TABLE_DEFINITION),
+					 errmsg("table \"%s\" cannot take late rows of stream \"%s\"", name, get_rel_name(stream)),
+					 errdetail("Its column \"%s\" takes no values of others: it is %s.", column->colname,
+							   attribute->attgenerated ? "generated" : "GENERATED ALWAYS AS IDENTITY"),
+					 errhint("Use ALTER TABLE %s ALTER COLUMN %s DROP %s, or name a table that does not exist yet.",
+							 qualified, quote_identifier(column->colname), attribute->attgenerated ? "EXPRESSION" : "IDENTITY")));
 		if (attribute->atttypid != column->typeName->typeOid)
 			ereport(ERROR,
 					(errcode(ERRCODE_DATATYPE_MISMATCH),

@@ -32,7 +32,7 @@
 #include "utils/rel.h"
 #include "utils/resowner.h"
 
-/* Kept bytes at which a commit is due. */
+/* Bytes, of rows and all that is around them, at which a commit is due. */
 #define FULL_BYTES (16 * 1024 * 1024)
 
 typedef struct Letter
@@ -65,7 +65,6 @@ typedef struct SeTaskSide
 	MemoryContext memory;
 	List	   *late;			/* SeLateRow */
 	List	   *letters;		/* Letter */
-	Size		bytes;
 	bool		wants_commit;
 	Letter	   *converting;		/* argument of make_json */
 } SeTaskSide;
@@ -186,7 +185,6 @@ leave_out(SeTaskSide *side, const SeBatch *batch, int row, const ErrorData *erro
 	letter->sqlstate = error->sqlerrcode;
 	letter->message = pstrdup(error->message ? error->message : "");
 	letter->detail = error->detail ? pstrdup(error->detail) : NULL;
-	side->bytes += sizeof(Letter) + strlen(letter->message);
 	side->letters = lappend(side->letters, letter);
 	MemoryContextSwitchTo(old);
 }
@@ -229,7 +227,6 @@ find_whole(SeTaskSide *side, const SeBatch *batch, int row, SeWholeRow *whole)
 			continue;
 		whole->desc = desc;
 		whole->tuple = heap_form_tuple(desc, values, nulls);
-		side->bytes += whole->tuple->t_len;
 		return;
 	}
 	if (batch->whole != NULL && batch->whole[row] != NULL)
@@ -238,14 +235,14 @@ find_whole(SeTaskSide *side, const SeBatch *batch, int row, SeWholeRow *whole)
 
 		whole->arrived = strtoll(batch->whole[row], &text, 10);
 		whole->text = pstrdup(*text == ' ' ? text +1 : text);
-		side->bytes += strlen(whole->text);
 	}
 }
 
 bool
 se_side_wants_commit(const SeTask *task)
 {
-	return task->side != NULL && (task->side->wants_commit || task->side->bytes >= FULL_BYTES);
+	return task->side != NULL && (task->side->wants_commit ||
+								  MemoryContextMemAllocated(task->side->memory, true) >= FULL_BYTES);
 }
 
 Oid
@@ -379,7 +376,6 @@ se_side_committed(SeTask *task)
 		return;
 	side->late = NIL;
 	side->letters = NIL;
-	side->bytes = 0;
 	side->wants_commit = false;
 	MemoryContextReset(side->memory);
 	foreach(cell, task->left_out)

@@ -30,6 +30,7 @@ static void list_columns(Relation table, Jsonb *row, StringInfo columns);
 static void check_inserted(Relation table, int result);
 static const char *quoted_name(Relation table);
 static void refuse_loss(Relation table, const char *column) SE_NORETURN;
+static void refuse_our_name(Relation table, const char *column);
 
 /*
  * As the owner of the view, by an INSERT, with everything that means: privileges, defaults,
@@ -93,6 +94,8 @@ matching_columns(Relation table, TupleDesc desc)
 		Form_pg_attribute attribute = TupleDescAttr(desc, i);
 		AttrNumber	attno = attribute->attisdropped ? 0 : get_attnum(RelationGetRelid(table), NameStr(attribute->attname));
 
+		if (!attribute->attisdropped)
+			refuse_our_name(table, NameStr(attribute->attname));
 		if (attno > 0)
 			columns = lappend_int(columns, i);
 	}
@@ -228,6 +231,7 @@ list_columns(Relation table, Jsonb *row, StringInfo columns)
 		char	   *name = pnstrdup(key.val.string.val, key.val.string.len);
 
 		(void) JsonbIteratorNext(&iterator, &value, true);
+		refuse_our_name(table, name);
 		if (get_attnum(RelationGetRelid(table), name) > 0)
 			appendStringInfo(columns, "%s, ", quote_identifier(name));
 		else if (value.type != jbvNull)
@@ -261,4 +265,18 @@ refuse_loss(Relation table, const char *column)
 			 errmsg("table %s cannot take a late row", name),
 			 errdetail("It has no column \"%s\", which the row has a value in.", column),
 			 errhint("Use ALTER TABLE %s ADD COLUMN, and stream_engine.start(view).", name)));
+}
+
+/* A column that the stream got since. */
+static void
+refuse_our_name(Relation table, const char *column)
+{
+	if (strcmp(column, SE_LATE_VIEW) != 0 && strcmp(column, SE_LATE_WATERMARK) != 0 &&
+		strcmp(column, SE_LATE_ARRIVED) != 0 && strcmp(column, SE_LATE_REASON) != 0)
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_DUPLICATE_COLUMN),
+			 errmsg("table %s cannot take a late row", quoted_name(table)),
+			 errdetail("Column \"%s\" of the stream has the name of one that a table of late rows has of its own.", column),
+			 errhint("Rename the column of the stream, and use stream_engine.start(view).")));
 }
