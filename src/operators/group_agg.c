@@ -230,7 +230,11 @@ group_agg_restored(SeOperator *op)
 		SeEntry    *entry = se_table_entry(agg->home->table, i);
 
 		if ((entry->flags & SE_ENTRY_USED) && (entry->flags & SE_ENTRY_STALE))
+		{
+			/* Other options held it back: no row may come any more. */
 			se_table_touch_rows(agg->home->table, &entry, 1);
+			op->env->commit_wanted = true;
+		}
 		entry->flags &= ~SE_ENTRY_STALE;
 	}
 	publish(agg);

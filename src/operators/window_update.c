@@ -360,8 +360,11 @@ se_window_update_restored(SeWindowAgg *agg)
 		SeSlice    *slice = agg->slices[i];
 
 		se_stale_restore(&slice->stale, slice->home->table, slice->home->memory);
-		if (slice->stale.n > 0)
-			se_window_update_wake(agg, slice, agg->closed_to);
+		if (slice->stale.n == 0)
+			continue;
+		se_window_update_wake(agg, slice, agg->closed_to);
+		/* Other options held it back: no row may come any more. */
+		agg->op.env->commit_wanted |= is_prompt(agg, slice);
 	}
 }
 
