@@ -54,6 +54,7 @@ class Table:
     twin: str
     time_type: str                  # timestamp or timestamptz
     span: int                       # microseconds its rows cover, roughly
+    step: int                       # and from one to the next
     first: int = 0                      # no row is earlier, as microseconds since 1970
     last: int = 0                       # or later
     calendars: bool = True          # no row is far away: the windows of a time zone can be listed
@@ -63,6 +64,14 @@ class Table:
     @property
     def by_clock(self):
         return self.time != "ts"
+
+
+def length(rng, table, part):
+    """Up to a part of what the rows cover; often so that times are met exactly."""
+    most = max(table.span, 10 * SECOND) // part
+    if rng.random() < 0.5 and table.step <= most:
+        return table.step * rng.randint(1, most // table.step)
+    return MS * rng.randint(1, max(1, most // MS))
 
 
 def interval(us):
@@ -134,10 +143,10 @@ def choose_window(rng, table):
         call, windows, kind = calendars.choose(rng, table.first, table.last)
         return call.replace("(ts,", f"({table.time},", 1), windows, kind
     span = max(table.span, 10 * SECOND)
-    unit = rng.choice([MS, 100 * MS, SECOND, 7 * SECOND, MINUTE])
+    unit = rng.choice([MS, 100 * MS, SECOND, 7 * SECOND, MINUTE, table.step, table.step])
     unit = max(unit, span // 2000 // MS * MS, MS)
 
-    def length(most):
+    def units(most):
         return unit * rng.randint(1, max(1, most // unit))
 
     shift = rng.choice([0, 0, 0, unit, -unit * 3, unit * 7 // 2 // MS * MS, 1])
@@ -146,16 +155,16 @@ def choose_window(rng, table):
     if shift_text and rng.random() < 0.3:
         shift_text = shift_text.replace(", ", ", shift => ", 1)
     if kind == "tumble":
-        size = length(span // 4)
+        size = units(span // 4)
         start = f"(floor((us - ({shift}))::numeric / {size}) * {size} + ({shift}))::bigint"
         return (f"tumble({table.time}, {interval(size)}{shift_text})", f"SELECT {start} AS ws, {start} + {size} AS we, {start} + {size} AS le", kind)
     if kind == "hop":
-        slide = length(span // 10)
+        slide = units(span // 10)
         size = rng.choice([slide * rng.randint(1, 12), slide * rng.randint(1, 6) + slide // 3 // MS * MS + MS, max(unit, slide // 2 // unit * unit)])
         first = f"(floor((us - ({shift}))::numeric / {slide}) * {slide} + ({shift}))::bigint"
         return (f"hop({table.time}, {interval(slide)}, {interval(size)}{shift_text})",
                 f"SELECT g AS ws, g + {size} AS we, g + {size} AS le FROM generate_series({first}, us - {size} + 1, -{slide}::bigint) g", kind)
-    step = length(span // 10)
+    step = units(span // 10)
     size = step * rng.randint(1, 8)
     start = f"(floor((us - ({shift}))::numeric / {size}) * {size} + ({shift}))::bigint"
     return (f"cumulate({table.time}, {interval(step)}, {interval(size)}{shift_text})",
@@ -297,8 +306,7 @@ def alter_emit(rng, table, query, results_change, retention):
 
 
 def choose_retention(rng, table):
-    span = max(table.span, 10 * SECOND)
-    return MS * rng.randint(1, max(1, span // rng.choice([2, 20]) // MS))
+    return length(rng, table, rng.choice([2, 20]))
 
 
 def projected(rng, table, windowed):
@@ -338,22 +346,20 @@ def choose_gap(rng, table):
 
 def choose_emit(rng, table):
     """Options for results that change: (the epoch that begins with them, their text)."""
-    span = max(table.span, 10 * SECOND)
-    length = lambda most: MS * rng.randint(1, max(1, most // MS))
-    epoch = Epoch(lateness=0 if table.by_clock else rng.choice([0, length(span // 100), length(span // 10)]))
+    epoch = Epoch(lateness=0 if table.by_clock else rng.choice([0, length(rng, table, 100), length(rng, table, 10)]))
     mode = rng.choice(["early", "early", "early processing", "every", "on_update", "on_update" if table.by_clock or not epoch.lateness else "on_close"])
     modes = ["on_update" if mode == "on_update" else "on_close"]
     if mode == "on_update":
         epoch.on_update = True
     if mode.startswith("early"):
-        epoch.early = length(span // 20)
+        epoch.early = length(rng, table, 20)
         epoch.early_clock = mode != "early"
         modes = [f"early {epoch.early} us" + (" processing" if epoch.early_clock else "")]
     if mode == "every" or mode.startswith("early") and rng.random() < 0.2:
         epoch.every = rng.randint(1, 5)
         modes = [m for m in modes if m != "on_close"] + [f"every {epoch.every} rows"]
     if epoch.lateness and rng.random() < 0.4:
-        epoch.late = rng.choice([0, length(span // 50)])
+        epoch.late = rng.choice([0, length(rng, table, 50)])
         modes.append(f"late {epoch.late} us")
     if rng.random() < 0.3 and "on_close" not in modes and not table.by_clock:
         modes.append("on_close")
@@ -366,9 +372,9 @@ def choose_emit(rng, table):
 
 def choose_group_emit(rng, table):
     """The same without windows."""
-    length = MS * rng.randint(1, max(table.span, 10 * SECOND) // 20 // MS)
-    epoch = rng.choice([Epoch(on_update=True), Epoch(early=length), Epoch(early=length, early_clock=True), Epoch(every=rng.randint(1, 5)),
-                        Epoch(every=rng.randint(1, 5), early=length)])
+    early = length(rng, table, 20)
+    epoch = rng.choice([Epoch(on_update=True), Epoch(early=early), Epoch(early=early, early_clock=True), Epoch(every=rng.randint(1, 5)),
+                        Epoch(every=rng.randint(1, 5), early=early)])
     modes = (["on_update"] if epoch.on_update else []) + ([f"every {epoch.every} rows"] if epoch.every else [])
     if epoch.early:
         modes.append(f"early {epoch.early} us" + (" processing" if epoch.early_clock else ""))
@@ -471,8 +477,7 @@ def counted(rng, table):
 def expiring(rng, table):
     """GROUP BY with state_ttl by event time, or by the clock; which row is in which life of its group is the reference's to say (run.py)."""
     filter_ = where(rng)
-    span = max(table.span, 10 * SECOND)
-    ttl = MS * rng.randint(1, max(span // rng.choice([5, 50, 500]) // MS, 1))
+    ttl = length(rng, table, rng.choice([5, 50, 500]))
     delete = rng.random() < 0.5
     keys = rng.sample(KEYS, rng.choice([1, 1, 2]))
     key = f"ROW({', '.join('trim_scale(k_num)' if k == 'k_num' else k for k in keys)})::text"

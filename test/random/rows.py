@@ -70,13 +70,13 @@ class Writer:
                         "future_time": rng.choice(["drop", "pass", "dead_letter"])}
         self.choose_clock()
         last = self.base + self.step * (self.count + 200) + self.pauses_left
-        self.table = Table(f"s{number}", f"twin{number}", self.time_type, self.step * self.count,
+        self.table = Table(f"s{number}", f"twin{number}", self.time_type, self.step * self.count, self.step,
                            self.base - self.delay * 5 - self.step * 60, last + (self.max_future + self.lag + 300 * self.step if self.max_future else 0),
                            calendars=self.bad.get("future_time") != "pass", ticks=self.clock is not None)
         # The same rows by the time of their commits, for windows over proctime().
         self.by_clock = None
         if self.clock is not None:
-            self.by_clock = Table(f"s{number}", f"twin{number}_by_clock", "timestamptz", self.step * self.count, self.clock - MINUTE, last + self.lag + self.step * 300,
+            self.by_clock = Table(f"s{number}", f"twin{number}_by_clock", "timestamptz", self.step * self.count, self.step, self.clock - MINUTE, last + self.lag + self.step * 300,
                                   time="proctime()", ticks=True)
 
     def choose_clock(self):
@@ -209,13 +209,12 @@ class Writer:
             silences = 0
         to = self.base + self.shift + self.next_id * self.step + self.lag + rng.randint(-2, 6) * self.step
         for i in range(silences + 1):
-            self.clock = max(self.clock + MS, to)
+            to = max(self.clock + MS, to)
+            if self.idle_timeout is not None and to - self.alive >= self.idle_timeout:
+                self.script.append(f"REFRESH MATERIALIZED VIEW v{self.number}_1;")
+            self.move_clock(to)
             if i < silences:
                 to = self.clock + rng.choice([self.step, self.step * rng.randint(1, 50), self.idle_timeout or self.step])
-            if self.idle_timeout is not None and self.clock - self.alive >= self.idle_timeout:
-                self.script.append(f"REFRESH MATERIALIZED VIEW v{self.number}_1;")
-            self.script.append(f"SELECT stream_engine.test_tick('{moment(self.clock)}');")
-            self.arrived.append(Tick(self.clock))
         # Rows that come later go on from where the clock stands, or stay behind it for good.
         behind = self.clock - (self.base + self.shift + self.next_id * self.step + self.lag)
         if behind > 0 and rng.random() < 0.7:
@@ -298,20 +297,40 @@ class Writer:
         else:
             self.script.append(f"ROLLBACK PREPARED '{gid}';")
 
+    def deliver(self):
+        before = len(self.arrived)
+        self.transaction()
+        if self.prepared and self.rng.random() < 0.4:
+            self.finish_prepared()
+        for item in self.arrived[before:]:
+            if is_life(item):
+                self.alive = max(filter(None, (self.alive, item.clock if isinstance(item, Mark) else self.clock)), default=None)
+
+    def backlog(self):
+        """Workers stand still meanwhile: who looks whether the stream is idle does not know of its last rows, and is not to be believed."""
+        self.script.append("SELECT stream_engine.test_fault_set('round-begin', 'wait');")
+        for _ in range(self.rng.randint(1, 2)):
+            self.deliver()
+            to = self.clock + self.step * self.rng.randint(1, 20)
+            if self.idle_timeout is not None:
+                to = min(to, self.alive + self.idle_timeout - MS)
+            if to > self.clock:
+                self.move_clock(to)
+        self.script.append("SELECT stream_engine.test_fault_clear('round-begin');")
+
+    def move_clock(self, to):
+        self.clock = to
+        self.script.append(f"SELECT stream_engine.test_tick('{moment(to)}');")
+        self.arrived.append(Tick(to))
+
     def fill(self):
         """All transactions; the input ends with the last, and then the clock passes all windows over it."""
         if self.clock is not None:
-            self.clock += MS
-            self.script.append(f"SELECT stream_engine.test_tick('{moment(self.clock)}');")
-            self.arrived.append(Tick(self.clock))
+            self.move_clock(self.clock + MS)
         while self.next_id <= self.count:
-            before = len(self.arrived)
-            self.transaction()
-            if self.prepared and self.rng.random() < 0.4:
-                self.finish_prepared()
-            for item in self.arrived[before:]:
-                if is_life(item):
-                    self.alive = max(filter(None, (self.alive, item.clock if isinstance(item, Mark) else self.clock)), default=None)
+            if self.alive is not None and self.rng.random() < 0.08:
+                self.backlog()
+            self.deliver()
             if self.alive is not None and self.rng.random() < 0.25:
                 self.tick()
             if self.rng.random() < 0.04 and len(self.pauses) < 3:
@@ -324,9 +343,7 @@ class Writer:
         self.pause()
         self.script.append(f"SELECT stream_engine.emit_watermark('{self.table.name}', 'infinity');")
         if self.clock is not None:
-            self.clock += 2 * max(self.table.span, self.clock - self.base, HOUR) + 800 * DAY
-            self.script.append(f"SELECT stream_engine.test_tick('{moment(self.clock)}');")
-            self.arrived.append(Tick(self.clock))
+            self.move_clock(self.clock + 2 * max(self.table.span, self.clock - self.base, HOUR) + 800 * DAY)
 
     def pause(self):
         self.pauses.append((len(self.script), len(self.arrived)))
