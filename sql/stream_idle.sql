@@ -107,6 +107,27 @@ REFRESH MATERIALIZED VIEW nothing;
 SELECT view, idle FROM stream_engine.sources ORDER BY view::text;
 SELECT reader, held_back_by FROM stream_engine.watermarks ORDER BY reader::text;
 
+-- A row that was passed is a row: it never moves the watermark, but the stream is not idle. One that was dropped is none.
+CREATE FOREIGN TABLE lax (ts timestamptz OPTIONS (event_time 'true')) SERVER stream_engine
+  OPTIONS (watermark 'ts', idle_timeout '30 seconds', idle_action 'advance', null_time 'pass', infinite_time 'drop');
+CREATE MATERIALIZED VIEW lenient WITH (stream_engine.continuous) AS SELECT ts FROM lax;
+INSERT INTO lax VALUES (at('12:00'));
+CALL tick('12:07');
+INSERT INTO lax VALUES (NULL);
+CALL tick('12:07:20');
+INSERT INTO lax VALUES (NULL);
+CALL tick('12:07:40');
+REFRESH MATERIALIZED VIEW lenient;
+SELECT * FROM stands WHERE view = 'lenient'::regclass;
+SET client_min_messages = warning;
+INSERT INTO lax VALUES ('infinity');
+RESET client_min_messages;
+CALL tick('12:08');
+INSERT INTO lax SELECT 'infinity';
+CALL tick('12:08:10');
+REFRESH MATERIALIZED VIEW lenient;
+SELECT * FROM stands WHERE view = 'lenient'::regclass;
+
 -- Mistakes.
 ALTER FOREIGN TABLE adv OPTIONS (SET idle_action 'sleep');
 ALTER FOREIGN TABLE adv OPTIONS (DROP idle_timeout);
