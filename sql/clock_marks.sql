@@ -64,4 +64,14 @@ ALTER FOREIGN TABLE s OPTIONS (ADD idle_timeout '1 minute');
 REFRESH MATERIALIZED VIEW groups;
 CALL move_clock('2024-05-01 12:01:40');
 SELECT ticks();
+
+-- While somebody keeps the coordinator out of our tables, too.
+BEGIN;
+LOCK TABLE stream_engine.job_catalog;
+SET LOCAL statement_timeout = '20 s';
+CALL move_clock('2024-05-01 12:02');
+CALL move_clock('2024-05-01 12:02:10');
+SELECT ticks();
+COMMIT;
+REFRESH MATERIALIZED VIEW groups;
 SELECT stream_engine.test_clock_set(NULL);

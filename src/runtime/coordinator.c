@@ -6,7 +6,7 @@
  * next step of each job; then it looks after the replication slot. It is woken by
  * sessions whose commit changed a job, by workers that come and go, and by its own
  * timers (a back-off that is over, a stop that takes too long). It takes no lock on
- * anybody's relation and waits for nobody: what a worker does is seen in its slot.
+ * anybody's relation and waits for nobody (for a moment for who has locked our tables): what a worker does is seen in its slot.
  *
  * A coordinator can die and be replaced while workers run: they are known by their
  * slots. A start of the former one that comes late finds another attempt number in the
@@ -34,10 +34,14 @@
 #include "runtime/worker_env.h"
 #include "runtime/workers.h"
 #include "storage/ipc.h"
+#include "utils/guc.h"
 #include "utils/memutils.h"
 
 /* Before what failed (the replication slot, an entry in job_errors) is tried again. */
 #define RETRY_MS 10000
+/* How long a look waits for a lock, and how long after that the next begins. */
+#define LOOK_LOCK_TIMEOUT "500ms"
+#define LOCKED_MS 5000
 /* How often idle jobs are reminded that the log grew without them. */
 #define LAG_MS 10000
 #define LAG_SEGMENTS 4
@@ -46,6 +50,7 @@ static bool registered = false; /* as the coordinator of the database */
 static bool told_launcher = false;	/* that the slot keeps what is needed */
 static TimestampTz next_timer;	/* when something is due; set anew by each look */
 
+static void look_if_unlocked(MemoryContext memory);
 static void look(MemoryContext memory);
 static void wait_for_news(uint64 wakes);
 static long retain(const SeRetainNeed *need, XLogRecPtr hold);
@@ -78,7 +83,7 @@ stream_engine_coordinator_main(Datum arg)
 		se_worker_between();
 		SE_FAULT_POINT("coordinator-loop");
 		next_timer = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), se_fallback_timeout);
-		look(memory);
+		look_if_unlocked(memory);
 		MemoryContextReset(memory);
 		SE_FAULT_POINT("coordinator-looked");
 		wait_for_news(wakes);
@@ -122,6 +127,27 @@ wait_for_news(uint64 wakes)
 	}
 }
 
+/*
+ * Somebody may hold a lock on our tables for long. Ticks must go on meanwhile: what is late is judged by them. So
+ * the look is given up after a moment, and taken again.
+ */
+static void
+look_if_unlocked(MemoryContext memory)
+{
+	PG_TRY();
+	{
+		look(memory);
+	}
+	PG_CATCH();
+	{
+		if (geterrcode() != ERRCODE_LOCK_NOT_AVAILABLE || !registered)
+			PG_RE_THROW();
+		se_worker_survive();
+		due_in(LOCKED_MS);
+	}
+	PG_END_TRY();
+}
+
 /* One look at everything, and the next step of each job. */
 static void
 look(MemoryContext memory)
@@ -137,6 +163,8 @@ look(MemoryContext memory)
 		due_in(again);
 	hold = se_holds_oldest(MyDatabaseId);	/* before the snapshot, I3 */
 	se_worker_begin_own();
+	(void) set_config_option("lock_timeout", LOOK_LOCK_TIMEOUT, PGC_USERSET, PGC_S_OVERRIDE, GUC_ACTION_LOCAL, true, ERROR,
+							 false);
 	MemoryContextSwitchTo(memory);
 	jobs = se_jobs_list();
 	need = se_retain_need(jobs, hold);
