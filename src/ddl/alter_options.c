@@ -29,6 +29,7 @@
 #include "postgres.h"
 
 #include "access/xlog.h"
+#include "base/fault.h"
 #include "base/job_slot.h"
 #include "ddl/ddl_internal.h"
 #include "ddl/side_options.h"
@@ -192,7 +193,8 @@ fits_state(const Change *change)
 		return true;
 	if (change->ours && change->graph_after->fingerprint == change->position->fingerprint)
 		return true;
-	return change->graph_after->fingerprint == change->graph_before->fingerprint;
+	return change->graph_after->fingerprint == change->graph_before->fingerprint ||
+		SE_FAULT_WRONG("wrong-options-without-state");
 }
 
 /* It has no place in our log yet where a mark could stand. */

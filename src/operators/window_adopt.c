@@ -16,6 +16,7 @@
  */
 #include "postgres.h"
 
+#include "base/fault.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "operators/agg_call.h"
@@ -66,7 +67,9 @@ se_window_agg_adopt(SeOperator *op, SeOperator *former)
 	}
 	end_conditions(&conditions);
 
-	agg->closed_to = agg->dropped_to = closed_to;
+	agg->closed_to = closed_to;
+	if (!SE_FAULT_WRONG("wrong-closed-window-opened"))
+		agg->dropped_to = closed_to;
 	op->watermark_in = former->watermark_in;
 	op->watermark_out = former->watermark_out;
 	agg->meta.dirty = true;
@@ -79,7 +82,7 @@ static void
 begin_conditions(Conditions *conditions, const SeWindowAgg *from)
 {
 	memset(conditions, 0, sizeof(Conditions));
-	if (from->node->conditions == NIL)
+	if (from->node->conditions == NIL || SE_FAULT_WRONG("wrong-window-condition-forgotten"))
 		return;
 	conditions->nkeys = from->keys->n;
 	conditions->econtext = CreateStandaloneExprContext();

@@ -118,9 +118,9 @@ se_window_merge_window(SeWindowAgg *agg, SeTime start, SeTime end)
 		build_front(agg, start, end);
 		return;
 	}
-	for (int i = 0; i < agg->nslices && agg->slices[i]->end <= end; i++)
+	for (int i = se_window_agg_position(agg, agg->merged.merged_to + 1); i < agg->nslices && agg->slices[i]->end <= end; i++)
 	{
-		if (agg->slices[i]->start >= start && agg->slices[i]->end > agg->merged.merged_to &&
+		if (agg->slices[i]->start >= start &&
 			!(i > 0 && SE_FAULT_WRONG("wrong-hop-merge-missing-slice")))
 			add_to_back(agg, agg->slices[i]);
 	}
