@@ -347,7 +347,8 @@ def choose_gap(rng, table):
 def choose_emit(rng, table):
     """Options for results that change: (the epoch that begins with them, their text)."""
     epoch = Epoch(lateness=0 if table.by_clock else rng.choice([0, length(rng, table, 100), length(rng, table, 10)]))
-    mode = rng.choice(["early", "early", "early processing", "every", "on_update", "on_update" if table.by_clock or not epoch.lateness else "on_close"])
+    mode = rng.choice(["early", "early", "early processing", "every", "on_update", "on_update" if table.by_clock or not epoch.lateness else "on_close"]
+                      + ["early processing"] * (2 if table.ticks else 0))
     modes = ["on_update" if mode == "on_update" else "on_close"]
     if mode == "on_update":
         epoch.on_update = True
