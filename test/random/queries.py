@@ -257,7 +257,9 @@ def grouped(rng, table, windowed):
             twin = f"(SELECT * FROM {table.twin} WHERE NOT is_mark) x"
             query.oracle = f"{select} FROM {twin}{tail}"
             query.now = f"{select} FROM {emissions.groups(table, twin + filter_, keys, epochs)}{tail}"
-            if not table.ticks and any(e.early_clock for e in epochs) and not epochs[-1].on_update:
+            # By the server's clock; or by counts from before an on_update, which keeps none.
+            counted = [bool(e.every) for e in epochs]
+            if (not table.ticks and any(e.early_clock for e in epochs) or counted[-1] and False in counted[counted.index(True):]) and not epochs[-1].on_update:
                 query.now = None
             return
         kept = emissions.not_retired(table, epochs, 0)
