@@ -118,6 +118,16 @@ CALL look();
 INSERT INTO s VALUES ('d', 8, at(95));
 CALL look();
 SELECT k, s, extract(epoch FROM e - at(0))::int AS e, extract(epoch FROM was - at(0))::int AS was FROM late_at_once WHERE k = 'd';
+-- a session that was shown early and has grown is shown anew behind the end that it was shown with, so that nobody takes it for final
+INSERT INTO s VALUES ('f', 1, at(110));
+CALL wm(120);
+CALL look();
+INSERT INTO s VALUES ('f', 2, at(119));
+CALL look();
+SELECT k, s, extract(epoch FROM e - at(0))::int AS e, stream_engine.is_final('early', e) FROM early WHERE k = 'f';
+CALL wm(121);
+CALL look();
+SELECT k, s, extract(epoch FROM e - at(0))::int AS e, stream_engine.is_final('early', e) FROM early WHERE k = 'f';
 SELECT stream_engine.emit_watermark('s', 'infinity');
 CALL look();
 SELECT * FROM shown;

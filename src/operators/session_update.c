@@ -9,7 +9,9 @@
  *
  * A session that has not fired is emitted with each commit (on_update), when the watermark or the
  * clock reaches a multiple of `early`, or with every n-th row. Multiples of all time, since
- * a session has no start that stays.
+ * a session has no start that stays. One that has grown since it was shown is emitted when the
+ * watermark is above the end that it was shown with, too: a row of the result that ends below the watermark
+ * is that of a session that is over.
  *
  * Firing only says that a session is *due*. The commit asks for what is due (prepare), so a
  * row changes once per commit, and shows what the session is then. Only what takes no more
@@ -35,6 +37,13 @@ static void late_change(SeSessionAgg *agg, SeSession *session, SeTime wm);
 static void wake_at(SeSessionAgg *agg, SeSession *session, SeTime at);
 static void all_due(SeSessionAgg *agg);
 static SeTime next_multiple(SeTime time, int64 interval);
+
+/* Does the result show the session with an end before its own? */
+static inline bool
+is_shown_shorter(const SeSession *session)
+{
+	return (session->entry->flags & SE_ENTRY_EMITTED) && session->shown_end < session->end;
+}
 
 /* A row with stamp wm touches the session, which has then fired if it ended before. */
 void
@@ -196,7 +205,14 @@ se_session_update_fire(SeSessionAgg *agg, SeSession *session, SeTime at)
 	if (!(session->status & SE_SESSION_FIRED))
 	{
 		if (session->end > at)
-			return session->end;	/* it grew */
+		{
+			/* it grew */
+			if (is_shown_shorter(session) && session->shown_end > at)
+				return session->shown_end;
+			if (is_shown_shorter(session) && !SE_FAULT_WRONG("wrong-session-shown-end-passed"))
+				make_due(agg, session);
+			return session->end;
+		}
 		session->status |= SE_SESSION_FIRED;
 		if (session->status & SE_SESSION_STALE)
 			make_due(agg, session);

@@ -64,6 +64,10 @@ check_table(Model *model, Table *table)
 		}
 	}
 	SE_CHECK_INT(table->n, rows_found);
+
+	/* what ends where nothing changes any more is no part of a session that goes on */
+	for (int i = 0; i < table->n; i++)
+		SE_CHECK(table->rows[i].final || table->rows[i].end >= sessions->horizon);
 }
 
 /* From here on results change. What is there is not counted again by `every`. */
