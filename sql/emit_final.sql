@@ -33,6 +33,13 @@ CREATE TABLE before AS SELECT ctid::text AS place, xmin::text AS writer, k, wind
 SELECT stream_engine.emit_watermark('s', '2024-01-01 00:00:40+00');
 CALL refresh();
 SELECT * FROM shown ORDER BY 1, 3, 2;
+-- with less lateness what is final is so at once, though nothing comes any more; with more it stays so
+SELECT stream_engine.is_final('late', '2024-01-01 00:00:35+00');
+ALTER MATERIALIZED VIEW late SET (stream_engine.allowed_lateness = '4 s');
+SELECT stream_engine.test_until($$SELECT stream_engine.is_final('late', '2024-01-01 00:00:35+00')$$);
+ALTER MATERIALIZED VIEW late SET (stream_engine.allowed_lateness = '10 s');
+REFRESH MATERIALIZED VIEW late;
+SELECT stream_engine.is_final('late', '2024-01-01 00:00:35+00'), stream_engine.is_final('late', '2024-01-01 00:00:37+00');
 SELECT stream_engine.emit_watermark('s', 'infinity');
 CALL refresh();
 SELECT stream_engine.is_final('late', '2400-01-01 00:00+00'), stream_engine.is_final('late', NULL::timestamptz);

@@ -206,7 +206,8 @@ poll_one(SeTask *task, SeChainSource *source, bool *more)
 			*more = true;
 			return true;
 		case SE_POLL_NOTHING:
-			return true;
+			/* After a start: what is due under the options of today, at the watermark of yesterday. */
+			return pass_time(task, source);
 		case SE_POLL_OPTIONS:
 			if (source->source->options->lsn <= task->options_lsn || SE_FAULT_WRONG("wrong-options-mark-passed"))
 			{
@@ -245,8 +246,8 @@ pass_time(SeTask *task, SeChainSource *source)
 
 	if (batch->wm_end > source->watermark)
 	{
+		task->by_clock &= batch->by_clock && source->watermark != SE_TIME_MIN;
 		source->watermark = batch->wm_end;
-		task->by_clock &= batch->by_clock;
 		se_op_watermark(source->next, source->next_input, batch->wm_end);
 	}
 	if (batch->tick != SE_TIME_MIN)

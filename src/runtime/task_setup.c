@@ -345,6 +345,15 @@ restore_state(SeTask *task)
 	for (int i = 0; i < chain->noperators; i++)
 		if (chain->operators[i] != NULL)
 			chain->operators[i]->ops->restored(chain->operators[i]);
+
+	/* The watermark that an operator has sent on: who is behind it does not remember. */
+	for (int i = 0; i < chain->noperators; i++)
+	{
+		SeOperator *op = chain->operators[i];
+
+		if (op != NULL && op->next != NULL && op->watermark_out != SE_TIME_MIN)
+			se_op_watermark(op->next, op->next_input, op->watermark_out);
+	}
 	task->env.state_touched = false;
 }
 

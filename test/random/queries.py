@@ -266,6 +266,9 @@ def grouped(rng, table, windowed):
         twin = windowed_twin(table, windows, False, epochs)
         query.oracle = f"{select} FROM (SELECT * FROM {twin}{kept}) x{tail}"
         query.now = f"{select} FROM (SELECT * FROM {emissions.windows(table, twin + filter_, 'le' if by_start else 'we', keys, epochs)}{kept}) x{tail}"
+        # A row is in each of the windows that start together, and counts as often: it may be shown in part.
+        if by_start and any(e.every for e in epochs):
+            query.now = None
         if not table.ticks and any(e.early_clock for e in epochs):
             query.now = None
         missed = (f"(SELECT arrival, count(*) AS windows, count(*) FILTER (WHERE we <= horizon) AS missed "
