@@ -39,10 +39,10 @@ sub change
 	}
 	my $late = (0, 0, 3, 6, $longest)[ int(rand(5)) ];
 	my $emit = ('on_close', 'on_update', 'on_update', 'early 2 s', 'every 3 rows', 'early 100 ms processing', 'early 3 s, every 4 rows, late 2 s', 'late 3 s')[ int(rand($late ? 8 : 6)) ];
-	return "${set}emit = '$emit', stream_engine.allowed_lateness = '$late s'); UPDATE said SET emit = '$emit', lateness = $late WHERE view = '$view'";
+	return "${set}emit = '$emit', stream_engine.allowed_lateness = '$late s'); UPDATE said SET emit = '$emit', lateness = $late, lowest = least(lowest, $late) WHERE view = '$view'";
 }
 
-# Some rows, each with the options that count at its place; changes before, among and behind them, in this transaction.
+# Some rows, each with the options that count at its place, and the lowest lateness that has counted since the row before: what is given up then stays so; changes before, among and behind them, in this transaction.
 sub rows
 {
 	my ($first, $last) = @_;
@@ -52,9 +52,10 @@ sub rows
 	{
 		$sql .= change((sort keys %views)[ int(rand(keys %views)) ]) . ";\n" while rand() < 0.08 || $id == $first && rand() < 0.2;
 		$sql .= qq{INSERT INTO twin SELECT $id, hashint4($id) & 3, timestamptz '2024-01-01' + $id * interval '0.1 s'
-				- CASE WHEN $id % 5 = 0 THEN hashint4($id + 1) & 31 ELSE hashint4($id + 1) & 3 END * interval '0.7 s', (SELECT jsonb_object_agg(view, ARRAY[lateness::text, emit]) FROM said),
+				- CASE WHEN $id % 5 = 0 THEN hashint4($id + 1) & 31 ELSE hashint4($id + 1) & 3 END * interval '0.7 s', (SELECT jsonb_object_agg(view, ARRAY[lateness::text, lowest::text, emit]) FROM said),
 				(SELECT emit = 'dead_letter' FROM said WHERE view = 'failing');
-			INSERT INTO s SELECT id, k, ts FROM twin WHERE id = $id;\n};
+			INSERT INTO s SELECT id, k, ts FROM twin WHERE id = $id;
+			UPDATE said SET lowest = lateness WHERE lowest <> lateness;\n};
 	}
 	return $sql . (rand() < 0.1 ? change('steady') : 'SELECT');
 }
@@ -68,8 +69,8 @@ sub sessions
 
 	foreach my $row (@rows)
 	{
-		my ($id, $k, $ts, $late) = @$row;
-		$horizon = $now - $late if $now - $late > $horizon;
+		my ($id, $k, $ts, $late, $lowest) = @$row;
+		$horizon = $now - $lowest if $now - $lowest > $horizon;
 		my $new = { k => $k, ws => $ts, we => $ts + $gap{$view}->($id), ids => [$id] };
 		my @joined = grep { $_->{we} >= $horizon && $_->{ws} <= $new->{we} && $_->{we} >= $ts } @{ $open{$k} };
 
@@ -97,14 +98,14 @@ sub simulate
 
 	foreach my $view (sort keys %gap)
 	{
-		my @rows = map { [ split /\|/ ] } split /\n/, $node->sql(qq{SELECT id, k, (extract(epoch FROM ts - timestamptz '2024-01-01') * 10)::int, (said -> '$view' ->> 0)::int * 10 FROM twin ORDER BY id});
+		my @rows = map { [ split /\|/ ] } split /\n/, $node->sql(qq{SELECT id, k, (extract(epoch FROM ts - timestamptz '2024-01-01') * 10)::int, (said -> '$view' ->> 0)::int * 10, (said -> '$view' ->> 1)::int * 10 FROM twin ORDER BY id});
 		push @sql, 'INSERT INTO sessions VALUES ' . join(', ', map { "('$view', $_->{k}, at($_->{ws}), at($_->{we}), '{" . join(',', sort { $a <=> $b } @{ $_->{ids} }) . "}')" } sessions($view, @rows));
 	}
 	# A row is late for what ends by its watermark less the lateness; and for what was given up behind a row before it.
 	foreach my $view (@windows)
 	{
-		my $late = "make_interval(secs => (said -> '$view' ->> 0)::int)";
-		push @sql, "DROP TABLE IF EXISTS judged_$view; CREATE TABLE judged_$view AS SELECT id, k, ts, greatest(wm - $late, max(h - $late) OVER (ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)) AS horizon
+		my ($late, $lowest) = map { "make_interval(secs => (said -> '$view' ->> $_)::int)" } 0, 1;
+		push @sql, "DROP TABLE IF EXISTS judged_$view; CREATE TABLE judged_$view AS SELECT id, k, ts, greatest(wm - $lowest, max(h - $late) OVER (ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)) AS horizon
 			FROM (SELECT *, max(ts - interval '1 s') OVER (ORDER BY id) AS h, coalesce(max(ts - interval '1 s') OVER (ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), '-infinity') AS wm FROM twin) w";
 	}
 	return join(";\n", @sql);
@@ -120,10 +121,10 @@ my $matrix = Matrix->new('alter',
 	setup => q{
 		CREATE FOREIGN TABLE s (id int, k int, ts timestamptz OPTIONS (event_time 'true')) SERVER stream_engine OPTIONS (watermark 'ts - interval ''1 s''');
 		CREATE TABLE twin (id int, k int, ts timestamptz, said jsonb, kept bool);
-		CREATE TABLE said (view text, emit text, lateness int);
+		CREATE TABLE said (view text, emit text, lateness int, lowest int);
 		CREATE TABLE sessions (view text, k int, window_start timestamptz, window_end timestamptz, ids int[]);
 		CREATE FUNCTION at(int) RETURNS timestamptz LANGUAGE sql IMMUTABLE AS $$ SELECT timestamptz '2024-01-01' + $1 * interval '0.1 s' $$;
-		CREATE VIEW reached AS SELECT max(ts) - interval '13.1 s' FROM twin;} . join(';', map { "INSERT INTO said VALUES ('$_', '', 0)" } sort keys %views),
+		CREATE VIEW reached AS SELECT max(ts) - interval '13.1 s' FROM twin;} . join(';', map { "INSERT INTO said VALUES ('$_', '', 0, 0)" } sort keys %views),
 	rows => \&rows,
 	stamp => \&simulate,
 	infinity => q{SELECT stream_engine.emit_watermark('s', 'infinity')});
