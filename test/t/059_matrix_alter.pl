@@ -105,7 +105,7 @@ sub simulate
 	foreach my $view (@windows)
 	{
 		my ($late, $lowest) = map { "make_interval(secs => (said -> '$view' ->> $_)::int)" } 0, 1;
-		push @sql, "DROP TABLE IF EXISTS judged_$view; CREATE TABLE judged_$view AS SELECT id, k, ts, greatest(wm - $lowest, max(h - $late) OVER (ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)) AS horizon
+		push @sql, "DROP TABLE IF EXISTS judged_$view; CREATE TABLE judged_$view AS SELECT id, k, ts, greatest(max(wm - $lowest) OVER (ORDER BY id), max(h - $late) OVER (ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)) AS horizon
 			FROM (SELECT *, max(ts - interval '1 s') OVER (ORDER BY id) AS h, coalesce(max(ts - interval '1 s') OVER (ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), '-infinity') AS wm FROM twin) w";
 	}
 	return join(";\n", @sql);
