@@ -47,7 +47,8 @@ foreach my $level (qw(on remote_apply))
 	$server->wait_until(qq{SELECT sync_state = 'sync' FROM pg_stat_replication WHERE application_name = '$name'}, 'a synchronous standby');
 
 	my @clients = map { start_client($server, ++$n, 100_000) } 1 .. 3;
-	$server->wait_until(q{SELECT count(*) > 500 FROM w JOIN v USING (client)}, 'load that is in the views');
+	my $begun = join(', ', map { $_->{client} } @clients);
+	$server->wait_until("SELECT count(*) = 3 FROM w WHERE client IN ($begun) AND m > 100 AND EXISTS (SELECT FROM v WHERE v.client = w.client AND n > 100)", 'load of each client that is in the views');
 	$server->kill9_postmaster;
 	my %acknowledged;
 	foreach my $client (@clients)
